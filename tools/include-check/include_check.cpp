@@ -29,12 +29,12 @@ namespace fs = std::filesystem;
 struct Rule {
     std::string_view room;
     std::vector<std::string_view> may;
-    bool freestanding; // angle brackets only for the listed standard headers
+    bool freestanding;  // angle brackets only for the listed standard headers
 };
 
 // What the rooms of the core that sit beside sched may include.
-const std::vector<std::string_view> kBesideSched = {
-    "+core/", "-core/entry/", "-core/sched/", "+core/sched/sched.h", "+ravelin_port.h"};
+const std::vector<std::string_view> kBesideSched = {"+core/", "-core/entry/", "-core/sched/",
+                                                    "+core/sched/sched.h", "+ravelin_port.h"};
 
 const std::vector<Rule> kRules = {
     {"core/", {"+core/", "+ravelin_port.h"}, true},
@@ -174,7 +174,7 @@ class Checker {
     int wrong_ = 0;
 };
 
-} // namespace
+}  // namespace
 
 int main(int argc, char** argv) {
     if (argc != 3) {
