@@ -80,6 +80,17 @@ target_compile_definitions(ravelin-profile INTERFACE
     RAVELIN_SLICE_US=${RAVELIN_SLICE_US}
     $<$<BOOL:${RAVELIN_CHECKED}>:RAVELIN_CHECKED=1>)
 
+# The standard headers that the core may include do compile without a host, on every port.
+file(STRINGS "${PROJECT_SOURCE_DIR}/tools/include-check/std-headers.txt" std_headers)
+list(TRANSFORM std_headers REPLACE "(.+)" "#include <\\1>")
+list(JOIN std_headers "\n" std_includes)
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/core_headers.cpp" CONTENT "${std_includes}\n" @ONLY)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+    "${PROJECT_SOURCE_DIR}/tools/include-check/std-headers.txt")
+add_library(ravelin-core-headers OBJECT "${PROJECT_BINARY_DIR}/core_headers.cpp")
+target_compile_options(ravelin-core-headers PRIVATE -ffreestanding)
+target_link_libraries(ravelin-core-headers PRIVATE ravelin-warnings ravelin-freestanding)
+
 # ravelin_core(<port> <include dir>)
 #
 # Adds the static library ravelin-core-<port>: all of core/, with `#include "ravelin_port.h"` found
