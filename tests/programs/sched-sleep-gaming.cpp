@@ -1,0 +1,53 @@
+// A budget that gives up the CPU at moments of its choosing, beside a spinner of equal weight: bursts that
+// end just before the slice would, bursts of 20 microseconds, and long sleeps. One window each.
+
+#include "user/rt/program.h"
+#include "user/workload/launcher.h"
+#include "user/workload/roles.h"
+
+namespace {
+
+using namespace ravelin;
+using rt::Micros;
+using workload::Launcher;
+
+constexpr Micros kPiece{20};
+constexpr rt::u64 kWeight = 100;
+
+struct Game {
+    Micros burst;
+    Micros nap;
+    rt::u64 threads;
+};
+
+// Threads enough that the budget nearly always has one to run, whatever its naps.
+constexpr Game kGames[] = {
+    {.burst = {900}, .nap = {100}, .threads = 4},
+    {.burst = {20}, .nap = {20}, .threads = 4},
+    {.burst = {3'000}, .nap = {15'000}, .threads = 4},
+};
+
+void play(Launcher& launcher, const Game& game) {
+    rt::Budget victim = launcher.budget(launcher.users(), kWeight, 1);
+    rt::Budget gamer = launcher.budget(launcher.users(), kWeight, 2);
+    launcher.start<workload::spin>(victim, {launcher.ticks(kPiece).value});
+    launcher.start<workload::game>(
+        gamer, {launcher.ticks(game.burst).value, game.nap.value, game.threads});
+    launcher.run({});
+    launcher.collect();
+    launcher.destroy(victim);
+    launcher.destroy(gamer);
+    launcher.reset_children();
+}
+
+void main(rt::Env& env) {
+    Launcher launcher{env};
+    for (const Game& game : kGames) {
+        play(launcher, game);
+    }
+    launcher.end();
+}
+
+} // namespace
+
+RAVELIN_PROGRAM(main)

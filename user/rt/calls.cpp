@@ -1,0 +1,343 @@
+// One function a call: arguments into registers, a trap, results out. See calls.h.
+
+#include "user/rt/calls.h"
+
+#include "user/rt/trap.h"
+
+namespace ravelin::rt {
+
+namespace {
+
+// Places in the page of Records.
+constexpr Word kHandlesPlace = 0;
+constexpr Word kSpecPlace = kHandlesPlace + abi::kMaxStartHandles * sizeof(u64);
+constexpr Word kUsagePlace = kSpecPlace + sizeof(abi::BudgetSpec);
+static_assert(kUsagePlace + sizeof(abi::BudgetUsage) <= kPageSize);
+
+Registers arguments(abi::Call call) {
+    Registers registers;
+    registers.at[0] = abi::kCallBase + static_cast<Word>(call);
+    return registers;
+}
+
+Status enter(Registers& registers) {
+    trap(registers);
+    return static_cast<Status>(registers.at[0]);
+}
+
+void put_words(Registers& registers, const Words& words) {
+    for (unsigned i = 0; i < abi::kMessageWords; ++i) {
+        registers.put64(abi::kWordRegister + 2 * i, words.at[i]);
+    }
+}
+
+Words get_words(const Registers& registers) {
+    Words words;
+    for (unsigned i = 0; i < abi::kMessageWords; ++i) {
+        words.at[i] = registers.get64(abi::kWordRegister + 2 * i);
+    }
+    return words;
+}
+
+Message get_message(const Registers& registers) {
+    return {.kind = static_cast<abi::Received>(registers.at[1]),
+            .id = registers.get64(abi::kMessageRegister),
+            .badge = registers.get64(abi::kBadgeRegister),
+            .account = registers.get64(abi::kAccountRegister),
+            .words = get_words(registers)};
+}
+
+// The handle in register 1 of a call that made one.
+template <class H>
+Result<H> made(Registers& registers) {
+    const Status status = enter(registers);
+    if (status != Status::ok) {
+        return status;
+    }
+    return H{static_cast<u32>(registers.at[1])};
+}
+
+[[noreturn]] void leave(Registers& registers) {
+    for (;;) {
+        trap(registers);
+    }
+}
+
+} // namespace
+
+Records::~Records() {
+    if (page_ != 0) {
+        static_cast<void>(unmap(page_, kPageSize));
+    }
+}
+
+Word Records::page() {
+    if (page_ == 0) {
+        Result<Word> mapped = map_anon(kPageSize, abi::kRead | abi::kWrite);
+        page_ = mapped.value();
+    }
+    return page_;
+}
+
+void close_handle(u32 index) {
+    Registers registers = arguments(abi::Call::handle_close);
+    registers.at[1] = index;
+    trap(registers);
+}
+
+Result<Word> map_anon(Word length, u32 rights) {
+    Registers registers = arguments(abi::Call::map_anon);
+    registers.at[1] = length;
+    registers.at[2] = rights;
+    const Status status = enter(registers);
+    if (status != Status::ok) {
+        return status;
+    }
+    return registers.at[1];
+}
+
+Outcome map_fixed(Word address, Word length, u32 rights) {
+    Registers registers = arguments(abi::Call::map_fixed);
+    registers.at[1] = address;
+    registers.at[2] = length;
+    registers.at[3] = rights;
+    return enter(registers);
+}
+
+Outcome unmap(Word address, Word length) {
+    Registers registers = arguments(abi::Call::unmap);
+    registers.at[1] = address;
+    registers.at[2] = length;
+    return enter(registers);
+}
+
+Outcome set_flags(Word address, Word length, u32 rights) {
+    Registers registers = arguments(abi::Call::set_flags);
+    registers.at[1] = address;
+    registers.at[2] = length;
+    registers.at[3] = rights;
+    return enter(registers);
+}
+
+Result<u32> thread_create(Word entry, Word stack, Word argument) {
+    Registers registers = arguments(abi::Call::thread_create);
+    registers.at[1] = entry;
+    registers.at[2] = stack;
+    registers.at[3] = argument;
+    const Status status = enter(registers);
+    if (status != Status::ok) {
+        return status;
+    }
+    return static_cast<u32>(registers.at[1]);
+}
+
+void thread_exit() {
+    Registers registers = arguments(abi::Call::thread_exit);
+    leave(registers);
+}
+
+void process_exit(Word code) {
+    Registers registers = arguments(abi::Call::process_exit);
+    registers.at[1] = code;
+    leave(registers);
+}
+
+Result<Process> process_create(const Budget& budget, const Endpoint* exits) {
+    Registers registers = arguments(abi::Call::process_create);
+    registers.at[1] = budget.index();
+    registers.at[2] = exits == nullptr ? 0 : exits->index();
+    return made<Process>(registers);
+}
+
+Outcome process_map(const Process& process, Word source, Word destination, Word length,
+                    u32 rights) {
+    Registers registers = arguments(abi::Call::process_map);
+    registers.at[1] = process.index();
+    registers.at[2] = source;
+    registers.at[3] = destination;
+    registers.at[4] = length;
+    registers.at[5] = rights;
+    return enter(registers);
+}
+
+Outcome process_start(Records& records, const Process& process, Word entry, Word stack,
+                      Word argument, std::span<const u32> handles) {
+    const Word page = records.page();
+    if (page == 0) {
+        return Status::out_of_memory;
+    }
+    if (handles.size() > abi::kMaxStartHandles) {
+        return Status::too_large;
+    }
+    u64* slots = user_object<u64>(page + kHandlesPlace);
+    for (std::size_t i = 0; i < handles.size(); ++i) {
+        slots[i] = handles[i];
+    }
+    Registers registers = arguments(abi::Call::process_start);
+    registers.at[1] = process.index();
+    registers.at[2] = entry;
+    registers.at[3] = stack;
+    registers.at[4] = argument;
+    registers.at[5] = page + kHandlesPlace;
+    registers.at[6] = handles.size();
+    return enter(registers);
+}
+
+Result<Endpoint> endpoint_create() {
+    Registers registers = arguments(abi::Call::endpoint_create);
+    return made<Endpoint>(registers);
+}
+
+Result<Endpoint> mint(const Endpoint& source, u64 badge, const Budget* stamp) {
+    Registers registers = arguments(abi::Call::mint);
+    registers.at[1] = static_cast<Word>(abi::MintSource::handle);
+    registers.put64(2, source.index());
+    registers.put64(4, badge);
+    registers.at[6] = stamp == nullptr ? 0 : stamp->index();
+    return made<Endpoint>(registers);
+}
+
+Result<Words> call(const Endpoint& endpoint, const Words& words, Micros timeout) {
+    Registers registers = arguments(abi::Call::call);
+    registers.at[1] = endpoint.index();
+    registers.put64(2, timeout.value);
+    put_words(registers, words);
+    const Status status = enter(registers);
+    if (status != Status::ok) {
+        return status;
+    }
+    return get_words(registers);
+}
+
+Outcome send(const Endpoint& endpoint, const Words& words, Micros timeout) {
+    Registers registers = arguments(abi::Call::send);
+    registers.at[1] = endpoint.index();
+    registers.put64(2, timeout.value);
+    put_words(registers, words);
+    return enter(registers);
+}
+
+Result<Message> receive(const Endpoint& endpoint, Micros timeout) {
+    Registers registers = arguments(abi::Call::receive);
+    registers.at[1] = endpoint.index();
+    registers.put64(2, timeout.value);
+    const Status status = enter(registers);
+    if (status != Status::ok) {
+        return status;
+    }
+    return get_message(registers);
+}
+
+Result<abi::Reply> reply(u64 message, const Words& words) {
+    Registers registers = arguments(abi::Call::reply);
+    registers.put64(abi::kMessageRegister, message);
+    put_words(registers, words);
+    const Status status = enter(registers);
+    if (status != Status::ok) {
+        return status;
+    }
+    return static_cast<abi::Reply>(registers.at[1]);
+}
+
+Result<Message> reply_receive(u64 message, const Words& words, const Endpoint& endpoint,
+                              Micros timeout) {
+    Registers registers = arguments(abi::Call::reply_receive);
+    registers.at[1] = endpoint.index();
+    registers.put64(2, timeout.value);
+    registers.put64(abi::kMessageRegister, message);
+    put_words(registers, words);
+    const Status status = enter(registers);
+    if (status != Status::ok) {
+        return status;
+    }
+    return get_message(registers);
+}
+
+Outcome serve(u64 message) {
+    Registers registers = arguments(abi::Call::serve);
+    registers.put64(abi::kMessageRegister, message);
+    return enter(registers);
+}
+
+void sleep(Micros length) {
+    Registers registers = arguments(abi::Call::receive);
+    registers.put64(2, length.value);
+    trap(registers);
+}
+
+Result<Budget> budget_create(Records& records, const Budget& parent, const BudgetLimits& limits) {
+    const Word page = records.page();
+    if (page == 0) {
+        return Status::out_of_memory;
+    }
+    *user_object<abi::BudgetSpec>(page + kSpecPlace) = {.pages = limits.pages,
+                                                        .processes = limits.processes,
+                                                        .weight = limits.weight,
+                                                        .label_count = 0,
+                                                        .labels = {},
+                                                        .account = limits.account,
+                                                        .deadline = limits.deadline.value};
+    Registers registers = arguments(abi::Call::budget_create);
+    registers.at[1] = parent.index();
+    registers.at[2] = page + kSpecPlace;
+    return made<Budget>(registers);
+}
+
+Outcome budget_destroy(Budget& budget) {
+    Registers registers = arguments(abi::Call::budget_destroy);
+    registers.at[1] = budget.index();
+    const Status status = enter(registers);
+    if (status == Status::ok) {
+        budget.forget();
+    }
+    return status;
+}
+
+Result<abi::BudgetUsage> budget_usage(Records& records, const Budget& budget) {
+    const Word page = records.page();
+    if (page == 0) {
+        return Status::out_of_memory;
+    }
+    Registers registers = arguments(abi::Call::budget_usage);
+    registers.at[1] = budget.index();
+    registers.at[2] = page + kUsagePlace;
+    const Status status = enter(registers);
+    if (status != Status::ok) {
+        return status;
+    }
+    return *user_object<abi::BudgetUsage>(page + kUsagePlace);
+}
+
+Result<Word> budget_reap(const Budget& budget) {
+    Registers registers = arguments(abi::Call::budget_reap);
+    registers.at[1] = budget.index();
+    const Status status = enter(registers);
+    if (status != Status::ok) {
+        return status;
+    }
+    return registers.at[1];
+}
+
+Micros time_now() {
+    Registers registers = arguments(abi::Call::time_now);
+    trap(registers);
+    return {registers.get64(1)};
+}
+
+Result<u64> random() {
+    Registers registers = arguments(abi::Call::random);
+    const Status status = enter(registers);
+    if (status != Status::ok) {
+        return status;
+    }
+    return registers.get64(1);
+}
+
+Outcome system_reset(const ResetDevice& device, abi::Reset kind) {
+    Registers registers = arguments(abi::Call::system_reset);
+    registers.at[1] = device.index();
+    registers.at[2] = static_cast<Word>(kind);
+    return enter(registers);
+}
+
+} // namespace ravelin::rt

@@ -1,0 +1,137 @@
+// The kernel's calls with types. Each does one trap; the errors it may give are its row in the kernel's
+// call table. Records (what does not fit registers) live in user memory: calls that need one take the
+// calling thread's Records.
+#pragma once
+
+#include <span>
+
+#include "core/abi/calls.h"
+#include "core/abi/limits.h"
+#include "core/abi/records.h"
+#include "user/rt/handle.h"
+#include "user/rt/result.h"
+#include "user/rt/types.h"
+
+namespace ravelin::rt {
+
+/// The words of a message.
+struct Words {
+    u64 at[abi::kMessageWords] = {};
+};
+
+/// What a receive took.
+struct Message {
+    abi::Received kind = abi::Received::send;
+    u64 id = 0;      ///< of a call: what reply and serve name it by
+    u64 badge = 0;   ///< of the handle it was sent through
+    u64 account = 0; ///< of the sender's budget
+    Words words;
+};
+
+/// What a child budget may use; all of it comes out of the parent's free limits.
+struct BudgetLimits {
+    u64 pages = 0;
+    u64 processes = 0;
+    u64 weight = 0;
+    u64 account = 0; ///< only under a parent that has none
+    Micros deadline = kForever;
+};
+
+/// One page of user memory for the records of one thread, mapped at the first use and unmapped with
+/// this object. Not shared between threads.
+class Records {
+  public:
+    Records() = default;
+    Records(const Records&) = delete;
+    Records& operator=(const Records&) = delete;
+    ~Records();
+
+    /// The page's user address, or 0: there was no memory for it.
+    Word page();
+
+  private:
+    Word page_ = 0;
+};
+
+// Memory. Lengths in bytes, whole pages; rights are abi::kRead and so on.
+
+/// Maps zeroed memory where the kernel finds room, charged to this process's budget.
+Result<Word> map_anon(Word length, u32 rights);
+
+/// Maps zeroed memory at `address`; never replaces what is mapped.
+Outcome map_fixed(Word address, Word length, u32 rights);
+
+Outcome unmap(Word address, Word length);
+Outcome set_flags(Word address, Word length, u32 rights);
+
+// Threads and processes.
+
+/// Starts a thread of this process: entry<>() of env.h gives the entry, Stack of launch.h the stack.
+Result<u32> thread_create(Word entry, Word stack, Word argument);
+
+[[noreturn]] void thread_exit();
+[[noreturn]] void process_exit(Word code);
+
+/// Makes an empty process that will run in `budget`. Its end is told to `exits` if given.
+Result<Process> process_create(const Budget& budget, const Endpoint* exits = nullptr);
+
+/// Moves pages of this process into one that was not started.
+Outcome process_map(const Process& process, Word source, Word destination, Word length,
+                    u32 rights);
+
+/// Starts the process's first thread. Copies of `handles` (at most abi::kMaxStartHandles indices)
+/// become its handles 1, 2 and so on.
+Outcome process_start(Records& records, const Process& process, Word entry, Word stack,
+                      Word argument, std::span<const u32> handles);
+
+// Messages.
+
+/// Makes an endpoint, charged to this process's budget; the handle receives.
+Result<Endpoint> endpoint_create();
+
+/// A handle that sends to the same endpoint, with a badge other than 0. It is closed wherever it is
+/// when `stamp` (a budget at or below the source's own stamp) is destroyed.
+Result<Endpoint> mint(const Endpoint& source, u64 badge, const Budget* stamp = nullptr);
+
+/// Sends and waits for the reply.
+Result<Words> call(const Endpoint& endpoint, const Words& words, Micros timeout = kForever);
+
+/// Sends and waits until it is taken.
+Outcome send(const Endpoint& endpoint, const Words& words, Micros timeout = kForever);
+
+Result<Message> receive(const Endpoint& endpoint, Micros timeout = kForever);
+
+/// Answers the call `message`.
+Result<abi::Reply> reply(u64 message, const Words& words);
+
+/// Answers the call `message` and receives, in one entry.
+Result<Message> reply_receive(u64 message, const Words& words, const Endpoint& endpoint,
+                              Micros timeout = kForever);
+
+/// Makes the taken call `message` the one that this thread works for.
+Outcome serve(u64 message);
+
+/// Blocks for at least `length`.
+void sleep(Micros length);
+
+// Budgets.
+
+Result<Budget> budget_create(Records& records, const Budget& parent, const BudgetLimits& limits);
+
+/// Destroys the budget and all below it. Does not return if that ends this process.
+Outcome budget_destroy(Budget& budget);
+
+Result<abi::BudgetUsage> budget_usage(Records& records, const Budget& budget);
+
+/// Destroys the budget's first child; gives how many children are left.
+Result<Word> budget_reap(const Budget& budget);
+
+// The system.
+
+Micros time_now();
+Result<u64> random();
+
+/// Ends the machine; returns only if refused.
+Outcome system_reset(const ResetDevice& device, abi::Reset kind);
+
+} // namespace ravelin::rt

@@ -1,0 +1,26 @@
+// The trap, the clock and user memory of a program that runs inside a hosted kernel's process: what the
+// port gives as the functions of ravelin_guest.h.
+
+#include "user/rt/trap.h"
+
+#include <ravelin_guest.h>
+
+namespace ravelin::rt {
+
+void trap(Registers& registers) {
+    ravelin_guest_call(registers.at);
+}
+
+Ticks clock() {
+    return {ravelin_guest_clock()};
+}
+
+void work(Ticks length) {
+    ravelin_guest_work(length.value);
+}
+
+void* user_memory(Word address) {
+    return reinterpret_cast<char*>(ravelin_guest_base()) + address;
+}
+
+} // namespace ravelin::rt

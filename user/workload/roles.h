@@ -1,0 +1,25 @@
+// The roles that several cases share. Each is a function that Launcher::start takes; the comment lists
+// its parameters in order. Work is in ticks, sleep in microseconds.
+#pragma once
+
+#include "user/workload/child.h"
+
+namespace ravelin::workload {
+
+/// Works without a call until the window ends, and reports the pieces it did.
+///   0 length of a piece   1 threads (0: one)
+void spin(Child& child);
+
+/// Works in bursts with a nap behind each until the window ends, and reports the bursts.
+///   0 burst   1 nap   2 threads (0: one)
+void game(Child& child);
+
+/// Naps a number of times, working behind each nap, and reports the naps.
+///   0 naps   1 the first nap   2 what each nap is longer than the one before   3 work
+void nap(Child& child);
+
+/// Blocks in a call through its role handle 0 until the handle's stamp is destroyed, and reports when
+/// it ran again.
+void tie(Child& child);
+
+} // namespace ravelin::workload
