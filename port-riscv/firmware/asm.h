@@ -1,0 +1,19 @@
+// What the assembly files share: the width of a register, and the bits of mstatus they use.
+
+#pragma once
+
+#include "port-riscv/firmware/board.h"
+
+#if __riscv_xlen == 64
+#define REG_S sd
+#define REG_L ld
+#define REG_BYTES 8
+#else
+#define REG_S sw
+#define REG_L lw
+#define REG_BYTES 4
+#endif
+
+#define MSTATUS_MPP_S (1 << 11)
+#define MSTATUS_MPP_MASK (3 << 11)
+#define MSTATUS_MPRV (1 << 17)
