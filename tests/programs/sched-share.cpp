@@ -25,6 +25,6 @@ void main(rt::Env& env) {
     launcher.end();
 }
 
-} // namespace
+}  // namespace
 
 RAVELIN_PROGRAM(main)

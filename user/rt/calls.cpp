@@ -63,7 +63,7 @@ Result<H> made(Registers& registers) {
     }
 }
 
-} // namespace
+}  // namespace
 
 Records::~Records() {
     if (page_ != 0) {
@@ -340,4 +340,4 @@ Outcome system_reset(const ResetDevice& device, abi::Reset kind) {
     return enter(registers);
 }
 
-} // namespace ravelin::rt
+}  // namespace ravelin::rt

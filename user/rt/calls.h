@@ -22,9 +22,9 @@ struct Words {
 /// What a receive took.
 struct Message {
     abi::Received kind = abi::Received::send;
-    u64 id = 0;      ///< of a call: what reply and serve name it by
-    u64 badge = 0;   ///< of the handle it was sent through
-    u64 account = 0; ///< of the sender's budget
+    u64 id = 0;       ///< of a call: what reply and serve name it by
+    u64 badge = 0;    ///< of the handle it was sent through
+    u64 account = 0;  ///< of the sender's budget
     Words words;
 };
 
@@ -33,7 +33,7 @@ struct BudgetLimits {
     u64 pages = 0;
     u64 processes = 0;
     u64 weight = 0;
-    u64 account = 0; ///< only under a parent that has none
+    u64 account = 0;  ///< only under a parent that has none
     Micros deadline = kForever;
 };
 
@@ -76,8 +76,7 @@ Result<u32> thread_create(Word entry, Word stack, Word argument);
 Result<Process> process_create(const Budget& budget, const Endpoint* exits = nullptr);
 
 /// Moves pages of this process into one that was not started.
-Outcome process_map(const Process& process, Word source, Word destination, Word length,
-                    u32 rights);
+Outcome process_map(const Process& process, Word source, Word destination, Word length, u32 rights);
 
 /// Starts the process's first thread. Copies of `handles` (at most abi::kMaxStartHandles indices)
 /// become its handles 1, 2 and so on.
@@ -134,4 +133,4 @@ Result<u64> random();
 /// Ends the machine; returns only if refused.
 Outcome system_reset(const ResetDevice& device, abi::Reset kind);
 
-} // namespace ravelin::rt
+}  // namespace ravelin::rt

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "user/rt/calls.h"
+#include "user/rt/trap.h"
 #include "user/rt/types.h"
 
 namespace ravelin::rt {
@@ -43,7 +44,7 @@ void thread_main(Word argument) {
 /// The entry value of `Main`, for thread_create and process_start.
 template <void (*Main)(Env&)>
 Word entry() {
-    return reinterpret_cast<Word>(&thread_main<Main>);
+    return entry_value(&thread_main<Main>);
 }
 
-} // namespace ravelin::rt
+}  // namespace ravelin::rt

@@ -63,4 +63,4 @@ struct ResetDevice : Handle {
     using Handle::Handle;
 };
 
-} // namespace ravelin::rt
+}  // namespace ravelin::rt

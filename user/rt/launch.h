@@ -67,4 +67,4 @@ Result<Process> start_copy(Records& records, const Budget& budget, Word argument
     return process;
 }
 
-} // namespace ravelin::rt
+}  // namespace ravelin::rt

@@ -10,7 +10,7 @@
 
 /// One line of the table of programs that a hosted runner holds.
 struct RavelinGuestProgram {
-    const char* name; ///< as --program names it; null in the line behind the last
+    const char* name;  ///< as --program names it; null in the line behind the last
     void (*entry)(ravelin::rt::Word argument);
 };
 

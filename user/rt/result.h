@@ -38,4 +38,4 @@ class [[nodiscard]] Outcome {
     Status status_;
 };
 
-} // namespace ravelin::rt
+}  // namespace ravelin::rt

@@ -1,5 +1,5 @@
-// What differs between the machines a guest program runs on: the trap, the clock, spinning, and how a
-// user address is reached. Everything else of user/ is the same source on hosted, rv64 and rv32.
+// What differs between the machines a guest program runs on: the trap, the clock, spinning, and what the
+// addresses of code and memory are. Beside this and launch.h, all of user/ is the same on each.
 //
 // Implemented in hosted/trap.cpp, and in riscv/trap.S and riscv/trap.cpp.
 #pragma once
@@ -43,6 +43,9 @@ Ticks clock();
 /// a slice.
 void work(Ticks length);
 
+/// What thread_create and process_start take as the entry of a thread that runs `function`.
+Word entry_value(void (*function)(Word argument));
+
 /// A user address as a pointer that this process can follow.
 void* user_memory(Word address);
 
@@ -52,4 +55,4 @@ T* user_object(Word address) {
     return static_cast<T*>(user_memory(address));
 }
 
-} // namespace ravelin::rt
+}  // namespace ravelin::rt

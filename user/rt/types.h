@@ -47,4 +47,4 @@ constexpr Word whole_pages(Word length) {
     return (length + kPageSize - 1) & ~(kPageSize - 1);
 }
 
-} // namespace ravelin::rt
+}  // namespace ravelin::rt

@@ -7,7 +7,8 @@
 namespace ravelin::workload {
 
 Child::Child(rt::Env& env)
-    : env_(env), mailbox_(env.start_handle<rt::Endpoint>(kMailboxHandle)),
+    : env_(env),
+      mailbox_(env.start_handle<rt::Endpoint>(kMailboxHandle)),
       report_(env.start_handle<rt::Endpoint>(kReportHandle)) {
     receive_parameters();
 }
@@ -46,4 +47,4 @@ void Child::fail(u32 line) {
     rt::process_exit(1);
 }
 
-} // namespace ravelin::workload
+}  // namespace ravelin::workload

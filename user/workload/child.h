@@ -86,4 +86,4 @@ void child_main(rt::Env& env) {
     rt::process_exit(0);
 }
 
-} // namespace ravelin::workload
+}  // namespace ravelin::workload

@@ -21,10 +21,11 @@ constexpr Micros kReportTimeout = rt::milliseconds(10'000);
 constexpr u32 kOwnHandles = kFirstRoleHandle - kMailboxHandle;
 constexpr u32 kMaxRoleHandles = 8;
 
-} // namespace
+}  // namespace
 
 Launcher::Launcher(rt::Env& env)
-    : env_(env), root_(env.start_handle<rt::Budget>(abi::kBootRoot)),
+    : env_(env),
+      root_(env.start_handle<rt::Budget>(abi::kBootRoot)),
       system_(env.start_handle<rt::Budget>(abi::kBootSystem)),
       users_(env.start_handle<rt::Budget>(abi::kBootUsers)),
       reset_(env.start_handle<rt::ResetDevice>(abi::kBootReset)) {
@@ -56,8 +57,7 @@ rt::Budget Launcher::scope(const rt::Budget& parent) {
     return must(rt::budget_create(env_.records(), parent, {}));
 }
 
-u32 Launcher::start_at(Word entry, const rt::Budget& budget,
-                       std::initializer_list<u64> parameters,
+u32 Launcher::start_at(Word entry, const rt::Budget& budget, std::initializer_list<u64> parameters,
                        std::initializer_list<u32> role_handles) {
     if (children_ == kMaxChildren || parameters.size() > kParameters ||
         role_handles.size() > kMaxRoleHandles) {
@@ -120,8 +120,7 @@ void Launcher::sleep_until(Ticks point) const {
 }
 
 void Launcher::mark(u64 account) {
-    rt::Budget empty =
-        must(rt::budget_create(env_.records(), users_, {.account = account}));
+    rt::Budget empty = must(rt::budget_create(env_.records(), users_, {.account = account}));
     destroy(empty);
 }
 
@@ -166,4 +165,4 @@ void Launcher::fail(u32 line) {
     reset(abi::Reset::off_failed);
 }
 
-} // namespace ravelin::workload
+}  // namespace ravelin::workload

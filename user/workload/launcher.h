@@ -132,4 +132,4 @@ class Launcher {
     Rate rate_;
 };
 
-} // namespace ravelin::workload
+}  // namespace ravelin::workload

@@ -48,20 +48,18 @@ void game_thread(Load& load, u32 index) {
     load.counts[index] = count;
 }
 
-} // namespace
+}  // namespace
 
 void spin(Child& child) {
     child.begin();
-    const Load load{
-        .end = child.window().end, .work = {child.parameter(0)}, .nap = {}};
+    const Load load{.end = child.window().end, .work = {child.parameter(0)}, .nap = {}};
     child.report(sum(Team<Load, spin_thread>::run(child, load, threads_of(child.parameter(1)))));
 }
 
 void game(Child& child) {
     child.begin();
-    const Load load{.end = child.window().end,
-                    .work = {child.parameter(0)},
-                    .nap = {child.parameter(1)}};
+    const Load load{
+        .end = child.window().end, .work = {child.parameter(0)}, .nap = {child.parameter(1)}};
     child.report(sum(Team<Load, game_thread>::run(child, load, threads_of(child.parameter(2)))));
 }
 
@@ -89,4 +87,4 @@ void tie(Child& child) {
     child.report(rt::clock().value);
 }
 
-} // namespace ravelin::workload
+}  // namespace ravelin::workload

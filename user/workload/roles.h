@@ -22,4 +22,4 @@ void nap(Child& child);
 /// it ran again.
 void tie(Child& child);
 
-} // namespace ravelin::workload
+}  // namespace ravelin::workload

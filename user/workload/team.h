@@ -53,4 +53,4 @@ class Team {
     }
 };
 
-} // namespace ravelin::workload
+}  // namespace ravelin::workload

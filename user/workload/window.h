@@ -29,4 +29,4 @@ struct Rate {
     Micros micros_of(Ticks length) const { return {(length.value * micros + ticks - 1) / ticks}; }
 };
 
-} // namespace ravelin::workload
+}  // namespace ravelin::workload

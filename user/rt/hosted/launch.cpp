@@ -10,7 +10,7 @@ namespace {
 // The page-table tree, the thread's and the handle table's pages, a page of records a thread.
 constexpr Word kCopyPages = 64;
 
-} // namespace
+}  // namespace
 
 Stack::~Stack() = default;
 
@@ -30,4 +30,4 @@ Result<Word> load_copy(const Process&) {
     return Word{0};
 }
 
-} // namespace ravelin::rt
+}  // namespace ravelin::rt

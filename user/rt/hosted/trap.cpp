@@ -19,8 +19,12 @@ void work(Ticks length) {
     ravelin_guest_work(length.value);
 }
 
-void* user_memory(Word address) {
-    return reinterpret_cast<char*>(ravelin_guest_base()) + address;
+Word entry_value(void (*function)(Word argument)) {
+    return ravelin_guest_entry(function);
 }
 
-} // namespace ravelin::rt
+void* user_memory(Word address) {
+    return ravelin_guest_base() + address;
+}
+
+}  // namespace ravelin::rt

@@ -44,7 +44,7 @@ Outcome copy_range(const Process& process, Word start, Word end, u32 rights) {
     return process_map(process, pages.value(), start, length, rights);
 }
 
-} // namespace
+}  // namespace
 
 Stack::~Stack() {
     if (base_ != 0) {
@@ -65,7 +65,8 @@ Word Stack::top() const {
 }
 
 Word copy_pages() {
-    const Word image = whole_pages(address_of(ravelin_constants_end)) - address_of(ravelin_code_start);
+    const Word image =
+        whole_pages(address_of(ravelin_constants_end)) - address_of(ravelin_code_start);
     return image / kPageSize + kPagesBesideImage;
 }
 
@@ -84,12 +85,12 @@ Result<Word> load_copy(const Process& process) {
     if (!stack.ok()) {
         return stack.status();
     }
-    const Outcome moved = process_map(process, stack.value(), kFirstStack, kStackLength,
-                                      abi::kRead | abi::kWrite);
+    const Outcome moved =
+        process_map(process, stack.value(), kFirstStack, kStackLength, abi::kRead | abi::kWrite);
     if (!moved.ok()) {
         return moved.status();
     }
     return kFirstStack + kStackLength;
 }
 
-} // namespace ravelin::rt
+}  // namespace ravelin::rt

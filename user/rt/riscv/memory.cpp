@@ -45,4 +45,4 @@ int memcmp(const void* left, const void* right, std::size_t count) {
     return 0;
 }
 
-} // extern "C"
+}  // extern "C"

@@ -23,8 +23,12 @@ void work(Ticks length) {
     }
 }
 
+Word entry_value(void (*function)(Word argument)) {
+    return reinterpret_cast<Word>(function);
+}
+
 void* user_memory(Word address) {
     return reinterpret_cast<void*>(address);
 }
 
-} // namespace ravelin::rt
+}  // namespace ravelin::rt
