@@ -25,7 +25,9 @@ Pass multiply_saturating(Pass a, Pass b) {
     return __builtin_mul_overflow(a, b, &product) ? kPassMax : product;
 }
 
-Pass lead(Pass pass, Pass from) { return pass > from ? pass - from : 0; }
+Pass lead(Pass pass, Pass from) {
+    return pass > from ? pass - from : 0;
+}
 
 // What a broken model takes for a run too short to see.
 constexpr Ticks kShortRun = 512;
@@ -339,7 +341,7 @@ std::set<BudgetId> Scheduler::find_cap_set() const {
             continue;
         }
         const bool waits = b.waiting > (hidden_wait_ == id ? 1U : 0U);
-        if (b.capped || !waits || broken(Mutation::kUncapForfeitsWait)) {
+        if (b.capped || !waits || broken(Mutation::kWaiterIsCapped)) {
             tested.push_back(&b);
         }
     }
@@ -367,12 +369,13 @@ void Scheduler::raise() {
         return;
     }
     const std::set<BudgetId> capped = find_cap_set();
+    std::vector<Budget*> newly_capped;
     for (auto& [id, b] : budgets_) {
         if (!b.queued) {
             continue;
         }
         if (b.capped && !capped.contains(id)) {
-            const Pass target = broken(Mutation::kUncapForfeitsLag) ? floor_ : floor_ - b.lag;
+            const Pass target = broken(Mutation::kUncapForfeitsWait) ? floor_ : floor_ - b.lag;
             if (!broken(Mutation::kUncapBanksCredit)) {
                 b.pass = std::max(b.pass, target);
             }
@@ -380,7 +383,7 @@ void Scheduler::raise() {
             b.lag = 0;
         } else if (!b.capped && capped.contains(id)) {
             b.capped = true;
-            b.lag = floor_ - std::min(b.pass, floor_);
+            newly_capped.push_back(&b);
         }
     }
 
@@ -411,6 +414,12 @@ void Scheduler::raise() {
         candidate = *lowest;
     }
     floor_ = std::max(floor_, candidate);
+
+    // The lag it had: how far it is below the floor that leaves it out. The others' lead over it is
+    // time they owe it, not time it had no thread to run, so this rise is no part of its lift.
+    for (Budget* b : newly_capped) {
+        b->lag = floor_ - std::min(b->pass, floor_);
+    }
 }
 
 // ---- weight changes and inheritance ------------------------------------------------------------

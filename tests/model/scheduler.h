@@ -71,8 +71,9 @@ struct Budget {
     std::uint32_t running = 0;  // harts that run it
 
     bool capped = false;
-    Pass lag = 0;          // how far below the floor it was when it was capped
-    bool changed = false;  // its thread counts changed since the last reconcile (a pick is no change)
+    Pass lag = 0;  // how far it was below the floor of the raise that capped it
+    bool changed =
+        false;  // its thread counts changed since the last reconcile (a pick is no change)
 
     // Runnable threads, waiting or on a hart.
     std::uint32_t threads() const { return waiting + running; }
@@ -80,7 +81,7 @@ struct Budget {
 
 // The stride queue, its budgets and its harts. Harts are numbered from 0.
 class Scheduler {
-public:
+  public:
     // `harts`: harts online at the start, at least 1.
     explicit Scheduler(unsigned harts, Rules rules = {});
 
@@ -157,11 +158,11 @@ public:
     std::int64_t front() const { return front_; }
     std::int64_t back() const { return back_; }
     std::set<BudgetId> queued() const;
-    std::set<BudgetId> cap_set() const;                     // the budgets marked capped
-    std::optional<Pass> lift_target(BudgetId id) const;     // where an uncap would lift it now
+    std::set<BudgetId> cap_set() const;                  // the budgets marked capped
+    std::optional<Pass> lift_target(BudgetId id) const;  // where an uncap would lift it now
     const Rules& rules() const { return rules_; }
 
-private:
+  private:
     struct Hart {
         std::optional<BudgetId> runner;
         Ticks pending = 0;
