@@ -1,0 +1,217 @@
+// The path every entry takes; see enter.h and, for who pays for what, sched/sched.h.
+#include "core/assert.h"
+#include "core/entry/calls.h"
+#include "core/entry/panic.h"
+#include "core/entry/path.h"
+#include "core/entry/shootdown.h"
+#include "core/object/lifecycle.h"
+#include "core/sched/sched.h"
+#include "core/time/timers.h"
+
+namespace ravelin {
+
+using abi::TraceCause;
+using abi::TraceCharge;
+using abi::TraceKind;
+
+namespace {
+
+Ticks wanted_timer(const Kernel& kernel, const Hart& hart) {
+    Ticks due = timers::due_for(kernel, hart);
+    return hart.thread != nullptr && hart.slice_end < due ? hart.slice_end : due;
+}
+
+// A timer that another hart should have armed earlier than it has: that hart is told, and arms it as it leaves.
+void tell_late_timers(Kernel& kernel, Hart& self) {
+    if (!kernel.timers_moved) return;
+    kernel.timers_moved = false;
+    if (kernel.online == 1 || kernel.payers.empty()) return;
+    u32 late = 0;
+    for (u32 index = 0; index < kernel.hart_count; ++index) {
+        Hart& hart = kernel.harts[index];
+        if (!hart.online || &hart == &self || wanted_timer(kernel, hart) >= hart.armed) continue;
+        late |= HartMask::of(hart.index).bits;
+    }
+    if (late != 0) kernel.port.kick(self.index, HartMask{late});
+}
+
+abi::FaultCode code_of(FaultKind kind) {
+    switch (kind) {
+        case FaultKind::fetch: return abi::FaultCode::fetch;
+        case FaultKind::load: return abi::FaultCode::load;
+        case FaultKind::store: return abi::FaultCode::store;
+        case FaultKind::illegal: break;
+    }
+    return abi::FaultCode::illegal;
+}
+
+u32 right_of(FaultKind kind) {
+    if (kind == FaultKind::fetch) return abi::kExecute;
+    return kind == FaultKind::load ? abi::kRead : abi::kWrite;
+}
+
+// A fault that the tables allow by now met what the hart had cached: the access is made again. Every other one ends the process.
+void fault(Kernel& kernel, Hart& hart, const Trap& trap) {
+    Process& process = *hart.thread->process;
+    if (trap.fault != FaultKind::illegal && permits(memory_of(kernel, hart, process), trap.address, right_of(trap.fault))) {
+        kernel.port.flush(hart.index, process.pid, trap.address & ~Word{kPageSize - 1}, 1);
+        return;
+    }
+    end_process(kernel, hart, process, abi::ExitCause::faulted, static_cast<u32>(code_of(trap.fault)));
+}
+
+// A source that no device object owns is completed and stays masked for ever.
+void external(Kernel& kernel, Hart& hart) {
+    u32 source = kernel.port.claim(hart.index);
+    if (source == 0) return;
+    kernel.port.complete(hart.index, source);
+    kernel.port.set_enabled(hart.index, source, false);
+}
+
+TraceCause cause_of(TrapKind kind) {
+    switch (kind) {
+        case TrapKind::call: return TraceCause::call;
+        case TrapKind::fault: return TraceCause::fault;
+        case TrapKind::timer: return TraceCause::timer;
+        case TrapKind::external: return TraceCause::external;
+        case TrapKind::kick: break;
+    }
+    return TraceCause::kick;
+}
+
+void trace_enter(Kernel& kernel, Hart& hart, const Trap& trap, Ticks trapped, Ticks now, u32 ahead) {
+    if constexpr (trace::kOn) {
+        kernel.trace.next_entry();
+        u32 cause = static_cast<u32>(cause_of(trap.kind));
+        if (trap.kind == TrapKind::call && hart.thread != nullptr) {
+            cause |= static_cast<u32>(hart.thread->context.reg(0) & 0xff) << 8;
+        }
+        u64 runner = hart.runner == nullptr ? 0 : hart.runner->head.id;
+        kernel.trace.write(hart.index, TraceKind::enter, runner, trapped.value, now.value, cause);
+        if (ahead != 0) kernel.trace.write(hart.index, TraceKind::lock_wait, runner, (now - trapped).value, ahead);
+    }
+}
+
+// Answers the trap itself, once what was due has been answered (`expired`).
+void answer(Kernel& kernel, Hart& hart, const Trap& trap, bool expired) {
+    switch (trap.kind) {
+        case TrapKind::call:
+            dispatch_call(kernel, hart, *hart.thread);
+            break;
+        case TrapKind::fault:
+            fault(kernel, hart, trap);
+            break;
+        case TrapKind::timer:
+            if (hart.thread != nullptr && kernel.port.now(hart.index) >= hart.slice_end) {
+                if (!expired) sched::set_payer(hart, hart.runner, TraceCharge::timer);
+                sched::give_up(hart, true, Leave::slice_end);
+            }
+            break;
+        case TrapKind::external:
+            external(kernel, hart);
+            break;
+        case TrapKind::kick: break;
+    }
+}
+
+// Who pays for an entry of this kind before anything was found: a call's and a fault's runner; nobody for the others.
+void open_interval(Kernel& kernel, Hart& hart, TrapKind kind, Ticks now) {
+    switch (kind) {
+        case TrapKind::call: return sched::bill(kernel, hart, now, hart.runner, TraceCharge::call);
+        case TrapKind::fault: return sched::bill(kernel, hart, now, hart.runner, TraceCharge::fault);
+        case TrapKind::timer: return sched::bill(kernel, hart, now, nullptr, TraceCharge::nothing);
+        case TrapKind::external: return sched::bill(kernel, hart, now, nullptr, TraceCharge::interrupt);
+        case TrapKind::kick: return sched::bill(kernel, hart, now, nullptr, TraceCharge::kick);
+    }
+}
+
+}  // namespace
+
+Ticks take_lock(Kernel& kernel, Hart& hart, u32& ahead) {
+    serve_shootdown(kernel, hart);
+    ahead = kernel.lock.acquire(kernel.port, hart.index, [&] { serve_shootdown(kernel, hart); });
+    return kernel.port.now(hart.index);
+}
+
+Port::Context* leave_kernel(Kernel& kernel, Hart& hart) {
+    Port::Context* next = sched::leave(kernel, hart);
+    kernel.port.work(hart.index, Work::leave, 1);
+    if (next == nullptr) {
+        sched::bill(kernel, hart, kernel.port.now(hart.index), nullptr, TraceCharge::idle);
+    } else if (hart.slice_open || hart.payer != hart.runner || trace::kOn) {
+        Ticks now = kernel.port.now(hart.index);
+        if (hart.slice_open) hart.slice_end = now + kernel.slice;
+        hart.slice_open = false;
+        sched::bill(kernel, hart, now, hart.runner, TraceCharge::user);
+    }
+    tell_late_timers(kernel, hart);
+    Ticks wanted = wanted_timer(kernel, hart);
+    kernel.trace.write(hart.index, TraceKind::leave, hart.runner == nullptr ? 0 : hart.runner->head.id, hart.since.value,
+                       next == nullptr ? 0 : hart.slice_end.value, static_cast<u32>(hart.leave));
+    bool arm = wanted != hart.armed;
+    hart.armed = wanted;
+    if (arm) kernel.trace.write(hart.index, TraceKind::arm, 0, wanted.value, 0);
+    kernel.lock.release(kernel.port, hart.index);
+    if (arm) {
+        if (wanted == kNever) {
+            kernel.port.disarm(hart.index);
+        } else {
+            kernel.port.arm(hart.index, wanted);
+        }
+    }
+    return next;
+}
+
+Port::Context* enter(Kernel& kernel, HartIndex index, const Trap& trap) {
+    Hart& hart = kernel.hart(index);
+    Ticks trapped = trace::kOn ? kernel.port.now(index) : Ticks{};
+    u32 ahead = 0;
+    Ticks now = take_lock(kernel, hart, ahead);
+    kernel.port.work(index, Work::entry, 1);
+    trace_enter(kernel, hart, trap, trapped, now, ahead);
+    hart.leave = hart.idle ? Leave::from_idle : Leave::resumed;
+    if (trap.kind == TrapKind::timer) hart.armed = {};
+
+    if constexpr (trace::kOn) sched::bill(kernel, hart, trapped, hart.payer, TraceCharge::lock_wait);
+    open_interval(kernel, hart, trap.kind, now);
+    bool expired = !kernel.payers.empty() && kernel.payers.first()->due <= now;
+    bool preempted = false;
+    if (expired) {
+        sched::bill(kernel, hart, now, nullptr, TraceCharge::expiry);
+        preempted = timers::expire(kernel, hart, now);
+        if (trap.kind == TrapKind::call || trap.kind == TrapKind::fault) {
+            sched::bill(kernel, hart, kernel.port.now(index), hart.runner,
+                        trap.kind == TrapKind::call ? TraceCharge::call : TraceCharge::fault);
+        }
+    }
+    bool from_user = trap.kind == TrapKind::call || trap.kind == TrapKind::fault;
+    if (hart.thread == nullptr) {
+        if (!from_user && !preempted) answer(kernel, hart, trap, expired);
+    } else if (preempted) {
+        hart.thread->context.retake();
+        sched::give_up(hart, true, Leave::preempted);
+    } else {
+        answer(kernel, hart, trap, expired);
+    }
+    return leave_kernel(kernel, hart);
+}
+
+Port::Context* hart_online(Kernel& kernel, HartIndex index) {
+    Hart& hart = kernel.hart(index);
+    u32 ahead = 0;
+    Ticks now = take_lock(kernel, hart, ahead);
+    kernel.trace.next_entry();
+    kernel.trace.write(index, TraceKind::enter, 0, now.value, now.value, static_cast<u32>(TraceCause::boot));
+    kernel.trace.write(index, TraceKind::online, 0, now.value, 0);
+    hart.index = index;
+    hart.online = true;
+    hart.since = now;
+    hart.idle = true;
+    hart.leave = Leave::from_idle;
+    kernel.online += 1;
+    kernel.queue.set_harts(kernel.online);
+    kernel.timers_moved = true;
+    return leave_kernel(kernel, hart);
+}
+
+}  // namespace ravelin

@@ -1,0 +1,66 @@
+// Shootdowns; see shootdown.h.
+#include "core/entry/shootdown.h"
+
+namespace ravelin {
+
+namespace {
+
+// What a hart does for a request, its own or another's. The hart that asks changes Hart::space of others only through this.
+void obey(Kernel& kernel, Hart& hart) {
+    const Shootdown& request = kernel.shootdown;
+    if (request.space == 0) return;
+    if (!request.leave) {
+        kernel.port.flush(hart.index, request.space, request.address, request.pages);
+        return;
+    }
+    if (hart.space == request.space) {
+        kernel.port.activate(hart.index, FrameNumber{}, 0);
+        hart.space = 0;
+    }
+    kernel.port.release_space(hart.index, request.space);
+}
+
+void ask(Kernel& kernel, Hart& self, u32 harts, const Shootdown& request) {
+    kernel.shootdown = request;
+    kernel.asker = self.index;
+    u32 own = HartMask::of(self.index).bits;
+    if ((harts & own) != 0) obey(kernel, self);
+    harts &= ~own;
+    if (harts == 0) return;
+    for (u32 index = 0; index < kernel.hart_count; ++index) {
+        if ((harts >> index & 1) != 0) kernel.harts[index].asked.store(1, std::memory_order_seq_cst);
+    }
+    kernel.port.kick(self.index, HartMask{harts});
+    for (u32 index = 0; index < kernel.hart_count; ++index) {
+        if ((harts >> index & 1) == 0) continue;
+        while (kernel.harts[index].asked.load(std::memory_order_seq_cst) != 0) kernel.port.wait(self.index);
+    }
+}
+
+}  // namespace
+
+void serve_shootdown(Kernel& kernel, Hart& hart) {
+    if (hart.asked.load(std::memory_order_seq_cst) == 0) return;
+    HartIndex asker = kernel.asker;
+    obey(kernel, hart);
+    hart.asked.store(0, std::memory_order_seq_cst);
+    kernel.port.kick(hart.index, HartMask::of(asker));
+}
+
+void apply(Kernel& kernel, Hart& self, Process& process, const Flush& flush) {
+    if (flush.empty()) return;
+    u32 harts = flush.removed ? process.harts_seen : process.harts_seen & HartMask::of(self.index).bits;
+    if (harts != 0) ask(kernel, self, harts, {flush.space, flush.address, flush.pages, false});
+    if (flush.code) kernel.port.sync_code(self.index);
+}
+
+void leave_space(Kernel& kernel, Hart& self, Process& process) {
+    if (process.harts_seen != 0) ask(kernel, self, process.harts_seen, {process.pid, 0, 0, true});
+    process.harts_seen = 0;
+}
+
+void evict(Kernel& kernel, Hart& self, HartIndex hart) {
+    ask(kernel, self, HartMask::of(hart).bits, {});
+}
+
+}  // namespace ravelin

@@ -1,0 +1,356 @@
+// The scheduler's glue: see sched.h. Bound: every function costs O(log n) of n queued budgets and O(harts), but reconcile, which costs
+// what the entry changed.
+#include "core/sched/sched.h"
+
+#include "core/assert.h"
+#include "core/time/timers.h"
+
+namespace ravelin::sched {
+
+using abi::TraceCharge;
+using abi::TraceKind;
+
+namespace {
+
+// What the queue did beside the step it was asked for.
+void trace_effects(Kernel& kernel, Hart& hart) {
+    if constexpr (trace::kOn) {
+        for (u32 place = 0; place < kernel.queue.lifted_count(); ++place) {
+            const stride::Entity& entity = kernel.queue.lifted(place);
+            kernel.trace.write(hart.index, TraceKind::uncap, entity.id, entity.pass);
+        }
+        kernel.queue.clear_lifted();
+        kernel.trace.floor(hart.index, kernel.queue.floor());
+    }
+}
+
+void trace_pass(Kernel& kernel, Hart& hart, TraceKind kind, const Budget& budget, u32 what = 0) {
+    kernel.trace.write(hart.index, kind, budget.head.id, budget.entity.pass, what);
+}
+
+void trace_remainder(Kernel& kernel, Hart& hart, const Budget& budget) {
+    kernel.trace.write(hart.index, TraceKind::rem, budget.head.id, budget.entity.remainder, budget.entity.weight);
+}
+
+void trace_counts(Kernel& kernel, Hart& hart, const Budget& budget) {
+    kernel.trace.write(hart.index, TraceKind::counts, budget.head.id, budget.entity.waiting, budget.entity.running);
+}
+
+void mark(Kernel& kernel, Budget& budget) {
+    if (budget.marked) return;
+    budget.marked = true;
+    kernel.marked.push_back(budget, budget.mark_link);
+}
+
+void unmark(Kernel& kernel, Budget& budget) {
+    if (!budget.marked) return;
+    budget.marked = false;
+    kernel.marked.remove(budget.mark_link);
+}
+
+void set_ready(Thread& thread) {
+    Process& process = *thread.process;
+    thread.state = ThreadState::ready;
+    process.ready_tids.set(thread.tid);
+    if (process.ready_count++ == 0) process.budget->ready_pids.set(process.pid);
+}
+
+void clear_ready(Thread& thread) {
+    Process& process = *thread.process;
+    process.ready_tids.clear(thread.tid);
+    if (--process.ready_count == 0) process.budget->ready_pids.clear(process.pid);
+}
+
+void pay(Kernel& kernel, Hart& hart, Budget* payer, Ticks ticks, TraceCharge reason) {
+    kernel.trace.write(hart.index, TraceKind::charge, payer == nullptr ? 0 : payer->head.id, ticks.value,
+                       payer == nullptr ? 0 : payer->entity.weight, static_cast<u32>(reason));
+    if (payer == nullptr) return;
+    if (payer == hart.runner) {
+        hart.pending += ticks;
+        return;
+    }
+    kernel.queue.charge(payer->entity, ticks);
+    trace_pass(kernel, hart, TraceKind::pass, *payer);
+    trace_effects(kernel, hart);
+}
+
+// Folds what `hart` has pending for its runner; the caller's own hart has closed its interval.
+void fold_hart(Kernel& kernel, Hart& self, Hart& hart) {
+    if (hart.pending == Ticks{}) return;
+    kernel.queue.fold(hart.runner->entity, hart.pending);
+    hart.pending = {};
+    trace_pass(kernel, self, TraceKind::pass, *hart.runner);
+}
+
+// The budget's next ready thread behind the one picked last, in (pid, tid) order, wrapping.
+Thread& next_thread(Kernel& kernel, Budget& budget) {
+    u32 pid = budget.cursor_pid;
+    u32 tid = Bits<1>::kNone;
+    if (pid != 0 && budget.ready_pids.test(pid)) tid = kernel.processes[pid]->ready_tids.next(budget.cursor_tid + 1);
+    if (tid == Bits<1>::kNone) {
+        pid = budget.ready_pids.next(budget.cursor_pid + 1);
+        if (pid == Bits<1>::kNone) pid = budget.ready_pids.next(0);
+        tid = kernel.processes[pid]->ready_tids.next(0);
+    }
+    budget.cursor_pid = pid;
+    budget.cursor_tid = tid;
+    return *kernel.processes[pid]->threads[tid];
+}
+
+void deschedule(Kernel& kernel, Hart& hart) {
+    Budget& budget = *hart.runner;
+    Thread* thread = hart.thread;
+    bool stays = thread != nullptr && hart.stays_ready;
+    if (stays) set_ready(*thread);
+    if (hart.pending == Ticks{}) {
+        kernel.trace.write(hart.index, TraceKind::top_up, budget.head.id, stride::kMinCharge, 0);
+    }
+    kernel.queue.deschedule(budget.entity, hart.pending, stays);
+    hart.pending = {};
+    hart.thread = nullptr;
+    hart.runner = nullptr;
+    trace_pass(kernel, hart, TraceKind::pass, budget);
+    trace_effects(kernel, hart);
+    trace_counts(kernel, hart, budget);
+    trace_pass(kernel, hart, budget.entity.queued() ? TraceKind::requeue : TraceKind::out, budget);
+    kernel.port.work(hart.index, Work::deschedule, 1);
+}
+
+// Sorts woken budgets by descending id: merges neighbouring runs until one is left.
+Budget* sort_woken(Budget* list) {
+    for (u32 run = 1;; run *= 2) {
+        Budget* rest = list;
+        Budget** tail = &list;
+        u32 merges = 0;
+        while (rest != nullptr) {
+            ++merges;
+            Budget* a = rest;
+            Budget* b = rest;
+            u32 a_left = 0;
+            while (b != nullptr && a_left < run) {
+                b = b->next_woken;
+                ++a_left;
+            }
+            u32 b_left = run;
+            while (a_left != 0 || (b != nullptr && b_left != 0)) {
+                bool from_a = a_left != 0 && (b == nullptr || b_left == 0 || a->head.id > b->head.id);
+                Budget*& source = from_a ? a : b;
+                --(from_a ? a_left : b_left);
+                *tail = source;
+                tail = &source->next_woken;
+                source = source->next_woken;
+            }
+            rest = b;
+        }
+        *tail = nullptr;
+        if (merges <= 1) return list;
+    }
+}
+
+// Once an entry: budgets that lost their last thread leave, those that gained one wake, the highest id first.
+void reconcile(Kernel& kernel, Hart& hart) {
+    Budget* woken = nullptr;
+    while (Budget* budget = kernel.marked.first()) {
+        unmark(kernel, *budget);
+        bool runnable = budget->entity.threads() != 0;
+        if (budget->entity.queued()) {
+            if (runnable) continue;
+            kernel.queue.leave(budget->entity);
+            trace_pass(kernel, hart, TraceKind::out, *budget);
+        } else if (runnable) {
+            budget->next_woken = woken;
+            woken = budget;
+        }
+    }
+    for (woken = sort_woken(woken); woken != nullptr; woken = woken->next_woken) {
+        kernel.queue.wake(woken->entity);
+        trace_pass(kernel, hart, TraceKind::wake, *woken);
+    }
+    kernel.queue.raise_if_changed();
+    trace_effects(kernel, hart);
+}
+
+// Picks for a hart that has no thread; false: nothing waits.
+bool pick(Kernel& kernel, Hart& hart) {
+    stride::Entity* entity = kernel.queue.pick();
+    if (entity == nullptr) return false;
+    Budget& budget = budget_of(*entity);
+    trace_pass(kernel, hart, TraceKind::pick, budget);
+    Thread& thread = next_thread(kernel, budget);
+    kernel.queue.run(*entity);
+    clear_ready(thread);
+    thread.state = ThreadState::running;
+    thread.hart = hart.index;
+    hart.thread = &thread;
+    hart.runner = &budget;
+    hart.slice_open = true;
+    kernel.port.work(hart.index, Work::pick, 1);
+    trace_counts(kernel, hart, budget);
+    kernel.trace.write(hart.index, TraceKind::runner, budget.head.id, budget.entity.weight,
+                       u64{thread.process->pid} << 32 | thread.tid);
+    return true;
+}
+
+void activate(Kernel& kernel, Hart& hart) {
+    Process& process = *hart.thread->process;
+    if (hart.space == process.pid) return;
+    hart.space = process.pid;
+    process.harts_seen |= HartMask::of(hart.index).bits;
+    kernel.port.activate(hart.index, process.space.root, process.pid);
+    kernel.port.work(hart.index, Work::switched, 1);
+}
+
+// One idle hart is told of work that no hart runs; it tells the next.
+void wake_idle_hart(Kernel& kernel, Hart& hart) {
+    if (kernel.idle == 0 || kernel.queue.pick() == nullptr) return;
+    u32 first = kernel.idle & (~kernel.idle + 1);
+    kernel.idle &= ~first;
+    kernel.port.kick(hart.index, HartMask{first});
+}
+
+}  // namespace
+
+void bill(Kernel& kernel, Hart& hart, Ticks now, Budget* payer, TraceCharge reason) {
+    if (now > hart.since) {
+        Ticks ticks = now - hart.since;
+        hart.since = now;
+        pay(kernel, hart, hart.payer, ticks, hart.reason);
+    }
+    set_payer(hart, payer, reason);
+}
+
+void fold_pending(Kernel& kernel, Hart& self, Budget& budget) {
+    for (u32 index = 0; index < kernel.hart_count; ++index) {
+        Hart& hart = kernel.harts[index];
+        if (hart.runner != &budget) continue;
+        if (&hart == &self) bill(kernel, self, kernel.port.now(self.index), self.payer, self.reason);
+        fold_hart(kernel, self, hart);
+    }
+}
+
+void enter_tree(Kernel& kernel, Hart& self, Budget& child) {
+    stride::Entity& entity = child.entity;
+    entity.id = child.head.id;
+    entity.weight = child.free_weight();
+    if (child.parent != nullptr) {
+        fold_pending(kernel, self, *child.parent);
+        entity.pass = child.parent->entity.pass;
+    }
+    if (entity.pass < kernel.queue.floor()) entity.pass = kernel.queue.floor();
+    entity.entry = entity.pass;
+    kernel.trace.write(self.index, TraceKind::create, entity.id, child.parent == nullptr ? 0 : child.parent->head.id,
+                       entity.weight, static_cast<u32>(child.account & 0xffff));
+    trace_pass(kernel, self, TraceKind::entry_pass, child);
+}
+
+void reweigh(Kernel& kernel, Hart& self, Budget& budget) {
+    u32 weight = budget.free_weight();
+    if (weight == budget.entity.weight) return;
+    fold_pending(kernel, self, budget);
+    kernel.trace.write(self.index, TraceKind::reweigh, budget.head.id, budget.entity.weight, weight);
+    kernel.queue.reweigh(budget.entity, weight);
+    trace_pass(kernel, self, TraceKind::reweighed, budget);
+    trace_remainder(kernel, self, budget);
+}
+
+Budget* payer_for(Budget* budget) {
+    while (budget != nullptr && (budget->dying || budget->free_weight() == 0)) budget = budget->parent;
+    return budget;
+}
+
+void lift_and_remove(Kernel& kernel, Hart& self, Budget& dying, Budget* payer) {
+    RAVELIN_ASSERT(dying.ready_pids.next(0) == Bits<1>::kNone);
+    Ticks now = kernel.port.now(self.index);
+    for (u32 index = 0; index < kernel.hart_count; ++index) {
+        Hart& hart = kernel.harts[index];
+        if (hart.payer == &dying) bill(kernel, hart, now, payer, hart.reason);
+        if (hart.runner != &dying) continue;
+        fold_hart(kernel, self, hart);
+        hart.runner = nullptr;
+        dying.entity.running -= 1;
+    }
+    unmark(kernel, dying);
+    if (dying.entity.queued()) {
+        kernel.queue.leave(dying.entity);
+        trace_pass(kernel, self, TraceKind::out, dying, 1);
+    }
+    if (dying.parent == nullptr) return;
+    Budget& parent = *dying.parent;
+    kernel.trace.write(self.index, TraceKind::lift, dying.head.id, parent.head.id, dying.entity.weight);
+    U128 work = kernel.queue.lift(dying.entity, parent.entity);
+    kernel.trace.write(self.index, TraceKind::lift_work, dying.head.id, work);
+    trace_pass(kernel, self, TraceKind::lifted, parent);
+    trace_remainder(kernel, self, parent);
+}
+
+void destruction_done(Kernel& kernel, Hart& self) {
+    kernel.queue.raise();
+    trace_effects(kernel, self);
+}
+
+void make_ready(Kernel& kernel, Hart& self, Thread& thread) {
+    RAVELIN_ASSERT(thread.state == ThreadState::waiting);
+    Budget& budget = *thread.process->budget;
+    set_ready(thread);
+    kernel.queue.add_waiting(budget.entity);
+    trace_counts(kernel, self, budget);
+    mark(kernel, budget);
+}
+
+void give_up(Hart& self, bool stays_ready, Leave how) {
+    self.gives_up = true;
+    self.stays_ready = stays_ready;
+    self.leave = how;
+}
+
+void forget(Kernel& kernel, Hart& self, Thread& thread) {
+    switch (thread.state) {
+        case ThreadState::ready: {
+            Budget& budget = *thread.process->budget;
+            clear_ready(thread);
+            kernel.queue.drop_waiting(budget.entity);
+            trace_counts(kernel, self, budget);
+            mark(kernel, budget);
+            break;
+        }
+        case ThreadState::running: {
+            Hart& hart = kernel.hart(thread.hart);
+            hart.thread = nullptr;
+            if (&hart == &self) give_up(self, false, Leave::gave_up);
+            break;
+        }
+        case ThreadState::waiting: {
+            Hart& hart = kernel.hart(thread.hart);
+            if (hart.thread == &thread) hart.thread = nullptr;
+            break;
+        }
+    }
+    thread.state = ThreadState::waiting;
+}
+
+Port::Context* leave(Kernel& kernel, Hart& hart) {
+    if (hart.thread == nullptr || hart.gives_up) {
+        bill(kernel, hart, kernel.port.now(hart.index), nullptr, TraceCharge::no_pick);
+        if (hart.runner != nullptr) deschedule(kernel, hart);
+        hart.thread = nullptr;
+        hart.gives_up = false;
+        if (!kernel.marked.empty() || kernel.online > 1) reconcile(kernel, hart);
+        if (pick(kernel, hart)) {
+            set_payer(hart, hart.runner, TraceCharge::pick);
+            activate(kernel, hart);
+            kernel.idle &= ~HartMask::of(hart.index).bits;
+        } else {
+            kernel.idle |= HartMask::of(hart.index).bits;
+            kernel.trace.write(hart.index, TraceKind::runner, 0, 0, 0);
+            kernel.port.work(hart.index, Work::idle, 1);
+        }
+        hart.idle = hart.thread == nullptr;
+        kernel.timers_moved = true;
+    } else if (!kernel.marked.empty()) {
+        reconcile(kernel, hart);
+    }
+    if (kernel.online > 1) wake_idle_hart(kernel, hart);
+    return hart.thread == nullptr ? nullptr : &hart.thread->context;
+}
+
+}  // namespace ravelin::sched

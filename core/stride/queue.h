@@ -1,0 +1,145 @@
+// The stride queue: every budget with a runnable thread, in the order (pass, tie, id), on one to eight harts (R12).
+//
+// Rules kept here: the wake rule and the lazily raised floor, the four tie clauses, one pass for a budget on several harts, the
+// capped set and its lift targets. It knows no kernel type, no clock and no lock: entities come in with counts, and the kernel's
+// scheduler (core/sched) says what happened.
+//
+// Structure: queued budgets that a hart could pick stand in a winner tree over 64-bit keys, pass less a base that follows the floor;
+// equal keys fall back to the whole rank, so saturated ones order exactly too. Budgets whose every thread runs, and the capped ones,
+// stand in a side list of at most two a hart. Pick and floor read the tree's root and that list; the cap set reads the list alone.
+// Invariant: an entity's place follows from its counts and its mark, and its key in the tree from its pass and tie.
+// Bound: every operation costs O(log n) of n queued budgets, and what a hart's own budget does outside the tree O(harts).
+#pragma once
+
+#include "core/stride/entity.h"
+
+namespace ravelin::stride {
+
+/// Budgets that can be queued at once: one a process.
+inline constexpr u32 kSlots = 512;
+
+class Queue {
+public:
+    Queue();
+
+    /// The pass below which no waking budget enters. Never falls.
+    U128 floor() const { return floor_; }
+
+    /// Harts online, 1 to kMaxHarts. A change is judged at the next raise.
+    void set_harts(u32 harts) {
+        harts_ = harts;
+        changed_ = true;
+    }
+    u32 harts() const { return harts_; }
+
+    bool empty() const { return leaves_ == 0 && side_count_ == 0 && dormant_ == nullptr; }
+
+    /// Queued budgets, dormant ones left out.
+    u32 size() const { return leaves_ + side_count_; }
+
+    /// A budget that has threads again enters at max(own pass, floor), ahead of its equals. Of one kernel entry's wakes the caller
+    /// brings the highest id first.
+    void wake(Entity& entity);
+
+    /// Takes a queued budget out. The tie counters start again when none is left.
+    void leave(Entity& entity);
+
+    /// Folds `ticks` and raises nothing: before a weight change, a creation or a destruction.
+    void fold(Entity& entity, Ticks ticks);
+
+    /// Folds `ticks` and, if the budget is queued, raises the floor: a bill to a budget that the calling hart does not run.
+    void charge(Entity& entity, Ticks ticks);
+
+    /// The budget leaves a hart that ran it, having run `ticks` not yet folded, at least kMinCharge. The charge and its raise see the
+    /// thread still running; then the thread stops, waiting if `stays_ready`, and the budget goes behind its equals if a thread of it is
+    /// left, or out. Raises the floor.
+    void deschedule(Entity& entity, Ticks ticks, bool stays_ready);
+
+    /// Takes a thread of a waiting budget onto a hart.
+    void run(Entity& entity);
+
+    /// A thread of the budget became ready (waiting) or ceased to be; a queued budget without threads lies dormant until the reconcile.
+    void add_waiting(Entity& entity);
+    void drop_waiting(Entity& entity);
+
+    /// Changes a free weight and what the budget owes with it; folds nothing and raises nothing.
+    void reweigh(Entity& entity, u32 weight);
+
+    /// Moves a dying child's work onto its parent; returns the work.
+    U128 lift(const Entity& child, Entity& parent);
+
+    /// The budget that a hart runs next: the lowest rank with a waiting thread; null if there is none. Changes nothing.
+    Entity* pick() const;
+
+    /// Judges the cap set and raises the floor to what the queued budgets allow.
+    void raise();
+
+    /// raise(), if thread counts or members have changed since the last one: the end of an entry's reconcile.
+    void raise_if_changed() {
+        if (changed_) raise();
+    }
+
+    /// The budgets the last raises lifted out of the cap set, oldest first, until cleared; for traces and tests.
+    u32 lifted_count() const { return lifted_count_; }
+    const Entity& lifted(u32 place) const { return *lifted_[place]; }
+    void clear_lifted() { lifted_count_ = 0; }
+
+    /// True if every place, key and sum agrees with the entities; costs a walk of the whole queue. For audits and tests.
+    bool consistent() const;
+
+    /// Calls `visit(Entity&)` for every queued budget, in no order.
+    template <class Visit>
+    void each(Visit visit) const {
+        for (u32 slot = 0; slot < leaves_; ++slot) visit(*entities_[slot]);
+        for (u32 place = 0; place < side_count_; ++place) visit(*side_[place]);
+        for (Entity* entity = dormant_; entity != nullptr; entity = entity->next) visit(*entity);
+    }
+
+    i64 front() const { return front_; }
+    i64 back() const { return back_; }
+
+private:
+    static constexpr u32 kNone = kSlots;
+
+    struct Node {
+        u64 key = ~u64{0};
+        i64 tie = 0;
+        u32 slot = kNone;
+    };
+
+    u64 key_of(U128 pass) const;
+    Node node_of(const Entity& entity) const { return {key_of(entity.pass), entity.tie, entity.slot}; }
+    bool before(const Node& a, const Node& b) const;
+    bool before_exactly(const Node& a, const Node& b) const;
+
+    void replay(u32 slot, Node node);
+    void enter_tree(Entity& entity);
+    void leave_tree(Entity& entity);
+    void enter_place(Entity& entity);
+    void leave_place(Entity& entity);
+    void move(Entity& entity);
+    void rekey(Entity& entity);
+    Place place_for(const Entity& entity) const;
+    void judge_caps();
+    void uncap(Entity& entity);
+    void rebase();
+
+    U128 floor_;
+    U128 base_;
+    u64 weight_ = 0;  ///< free weight of the queued budgets that have threads
+    i64 front_ = 0;
+    i64 back_ = 0;
+    u32 harts_ = 1;
+    bool changed_ = false;
+    u32 leaves_ = 0;
+    u32 root_ = kSlots;  ///< index of the node over the leaves in use
+    u32 side_count_ = 0;
+    u32 lifted_count_ = 0;
+    Entity* dormant_ = nullptr;
+    Entity* side_[2 * kMaxHarts] = {};
+    Entity* lifted_[kMaxHarts] = {};
+    Entity* entities_[kSlots] = {};
+    Node nodes_[2 * kSlots];
+};
+
+}  // namespace ravelin::stride

@@ -1,0 +1,158 @@
+// Timeouts and deadlines; see timers.h.
+#include "core/time/timers.h"
+
+#include "core/assert.h"
+#include "core/ipc/ipc.h"
+#include "core/object/destroy.h"
+#include "core/sched/sched.h"
+
+namespace ravelin::timers {
+
+namespace {
+
+constexpr u64 kMillion = 1'000'000;
+
+// The budget's place among the payers follows its earliest item.
+void settle(Kernel& kernel, Budget& budget) {
+    TimerNode* first = budget.timed.first();
+    if (budget.earliest.linked) {
+        if (first != nullptr && !first->before(budget.earliest) && !budget.earliest.before(*first)) return;
+        kernel.payers.remove(budget.earliest);
+    }
+    if (first == nullptr) return;
+    budget.earliest.due = first->due;
+    budget.earliest.kind = first->kind;
+    budget.earliest.order = first->order;
+    kernel.payers.insert(budget.earliest);
+    kernel.timers_moved = true;
+}
+
+void insert(Kernel& kernel, Budget& payer, TimerNode& node) {
+    payer.timed.insert(node);
+    settle(kernel, payer);
+}
+
+void remove(Kernel& kernel, Budget& payer, TimerNode& node) {
+    payer.timed.remove(node);
+    settle(kernel, payer);
+}
+
+template <class T>
+T& owner_of(TimerNode& node, std::size_t offset) {
+    return *reinterpret_cast<T*>(reinterpret_cast<char*>(&node) - offset);
+}
+
+// One item is due: ends the wait or the budget. Returns who pays and says what was found.
+Budget* answer(Kernel& kernel, Hart& hart, TimerNode& node, abi::TraceExpiry& found) {
+    if (node.kind == TimedKind::deadline) {
+        found = abi::TraceExpiry::deadline;
+        Budget& budget = owner_of<Budget>(node, __builtin_offsetof(Budget, deadline));
+        return destroy_budget(kernel, hart, budget, true);
+    }
+    Thread& thread = owner_of<Thread>(node, __builtin_offsetof(Thread, timeout));
+    Budget& budget = *thread.process->budget;
+    Ticks due = node.due;
+    remove(kernel, budget, node);
+    if (thread.wait.kind == WaitKind::none || thread.wait.until > due) {
+        found = abi::TraceExpiry::stale;
+        if (thread.wait.kind != WaitKind::none) start_timeout(kernel, thread, thread.wait.until);
+    } else {
+        found = abi::TraceExpiry::timeout;
+        ipc::time_out(kernel, hart, thread);
+    }
+    return &budget;
+}
+
+}  // namespace
+
+Ticks ticks_of(const Kernel& kernel, Micros length) {
+    u64 rate = kernel.ticks_per_second;
+    u64 seconds = length.value / kMillion;
+    if (seconds >= (u64{1} << 62) / rate) return kNever;
+    return {seconds * rate + (length.value % kMillion * rate + kMillion - 1) / kMillion};
+}
+
+Micros micros_since_boot(const Kernel& kernel, Ticks point) {
+    u64 rate = kernel.ticks_per_second;
+    u64 ticks = (point - kernel.booted).value;
+    return {ticks / rate * kMillion + ticks % rate * kMillion / rate};
+}
+
+void start_timeout(Kernel& kernel, Thread& thread, Ticks until) {
+    thread.wait.until = until;
+    if (until == kNever) return;
+    Budget& payer = *thread.process->budget;
+    TimerNode& node = thread.timeout;
+    if (node.linked) {
+        if (node.due <= until) return;
+        payer.timed.remove(node);
+    }
+    node.due = until;
+    node.kind = TimedKind::timeout;
+    node.order = u64{thread.process->pid} << 16 | thread.tid;
+    insert(kernel, payer, node);
+}
+
+void drop_timeout(Kernel& kernel, Thread& thread) {
+    if (thread.timeout.linked) remove(kernel, *thread.process->budget, thread.timeout);
+}
+
+void start_deadline(Kernel& kernel, Budget& budget, Ticks when) {
+    if (when == kNever) return;
+    budget.deadline.due = when;
+    budget.deadline.kind = TimedKind::deadline;
+    budget.deadline.order = budget.head.id;
+    insert(kernel, *budget.parent, budget.deadline);
+}
+
+void drop_deadline(Kernel& kernel, Budget& budget) {
+    if (budget.deadline.linked) remove(kernel, *budget.parent, budget.deadline);
+}
+
+bool expire(Kernel& kernel, Hart& hart, Ticks now) {
+    bool destroyed = false;
+    while (!kernel.payers.empty() && kernel.payers.first()->due <= now) {
+        Budget& payer = owner_of<Budget>(*kernel.payers.first(), __builtin_offsetof(Budget, earliest));
+        TimerNode& node = *payer.timed.first();
+        Ticks due = node.due;
+        abi::TraceExpiry found{};
+        sched::set_payer(hart, &payer, abi::TraceCharge::expiry);
+        Budget* pays = answer(kernel, hart, node, found);
+        kernel.port.work(hart.index, Work::expiry, 1);
+        destroyed |= found == abi::TraceExpiry::deadline;
+        auto reason = destroyed ? abi::TraceCharge::destruction : abi::TraceCharge::expiry;
+        sched::set_payer(hart, pays, reason);
+        kernel.trace.write(hart.index, trace::TraceKind::expire, pays == nullptr ? 0 : pays->head.id, due.value, now.value,
+                           static_cast<u32>(found));
+        sched::bill(kernel, hart, kernel.port.now(hart.index), pays, reason);
+    }
+    return destroyed;
+}
+
+Ticks due_for(const Kernel& kernel, const Hart& hart) {
+    if (kernel.payers.empty()) return kNever;
+    if (kernel.online == 1) return kernel.payers.first()->due;
+    Ticks due = kNever;
+    if (hart.runner != nullptr && !hart.runner->timed.empty()) due = hart.runner->timed.first()->due;
+    // The one hart for payers that run nowhere: the first idle one, or hart 0.
+    u32 chosen = kernel.idle == 0 ? 0 : static_cast<u32>(std::countr_zero(kernel.idle));
+    if (hart.index.value != chosen) return due;
+    // Of the payers at the top of the heap at most one a hart runs: behind those, the first that runs nowhere on every path.
+    const TimerNode* stack[2 * kMaxHarts + 2];
+    u32 depth = 0;
+    stack[depth++] = kernel.payers.first();
+    while (depth != 0) {
+        const TimerNode* node = stack[--depth];
+        if (node == nullptr || node->due >= due) continue;
+        const auto* budget = reinterpret_cast<const Budget*>(reinterpret_cast<const char*>(node) - __builtin_offsetof(Budget, earliest));
+        if (budget->entity.running == 0) {
+            due = node->due;
+            continue;
+        }
+        stack[depth++] = node->left;
+        stack[depth++] = node->right;
+    }
+    return due;
+}
+
+}  // namespace ravelin::timers
