@@ -10,16 +10,14 @@ namespace {
 using namespace ravelin;
 using workload::Launcher;
 
-constexpr rt::Micros kPiece{20};
 constexpr rt::u64 kProcesses = 2;
 constexpr rt::u64 kThreads = 2;
 
 void main(rt::Env& env) {
     Launcher launcher{env};
-    const rt::u64 piece = launcher.ticks(kPiece).value;
     rt::Budget four = launcher.budget(launcher.users(), 100, 1, kProcesses);
     for (rt::u64 i = 0; i < kProcesses; ++i) {
-        launcher.start<workload::spin>(four, {piece, kThreads});
+        launcher.start<workload::spin>(four, {launcher.piece(), kThreads});
     }
     launcher.run({.judged = rt::milliseconds(100)});
     launcher.collect();

@@ -9,17 +9,14 @@ namespace {
 using namespace ravelin;
 using workload::Launcher;
 
-constexpr rt::Micros kPiece{20};
-
 void main(rt::Env& env) {
     Launcher launcher{env};
-    const rt::u64 piece = launcher.ticks(kPiece).value;
     rt::Budget light = launcher.budget(launcher.users(), 100, 1);
     rt::Budget equal = launcher.budget(launcher.users(), 100, 2);
     rt::Budget heavy = launcher.budget(launcher.users(), 300, 3);
-    launcher.start<workload::spin>(light, {piece});
-    launcher.start<workload::spin>(equal, {piece});
-    launcher.start<workload::spin>(heavy, {piece});
+    launcher.start<workload::spin>(light, {launcher.piece()});
+    launcher.start<workload::spin>(equal, {launcher.piece()});
+    launcher.start<workload::spin>(heavy, {launcher.piece()});
     launcher.run({.judged = rt::milliseconds(400)});
     launcher.collect();
     launcher.end();

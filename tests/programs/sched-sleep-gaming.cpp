@@ -11,7 +11,6 @@ using namespace ravelin;
 using rt::Micros;
 using workload::Launcher;
 
-constexpr Micros kPiece{20};
 constexpr rt::u64 kWeight = 100;
 
 struct Game {
@@ -30,7 +29,7 @@ constexpr Game kGames[] = {
 void play(Launcher& launcher, const Game& game) {
     rt::Budget victim = launcher.budget(launcher.users(), kWeight, 1);
     rt::Budget gamer = launcher.budget(launcher.users(), kWeight, 2);
-    launcher.start<workload::spin>(victim, {launcher.ticks(kPiece).value});
+    launcher.start<workload::spin>(victim, {launcher.piece()});
     launcher.start<workload::game>(
         gamer, {launcher.ticks(game.burst).value, game.nap.value, game.threads});
     launcher.run({});

@@ -12,7 +12,6 @@ using namespace ravelin;
 using rt::u64;
 using workload::Launcher;
 
-constexpr rt::Micros kPiece{20};
 constexpr u64 kWeight = 100;
 constexpr rt::u32 kGroups = 2;
 constexpr rt::u32 kSize = 3;
@@ -33,7 +32,7 @@ void main(rt::Env& env) {
     }
     // Meanwhile this one spins, so that the floor is above what the groups ran before they blocked.
     rt::Budget spinner = launcher.budget(launcher.users(), kWeight, kSpinner);
-    launcher.start<workload::spin>(spinner, {launcher.ticks(kPiece).value});
+    launcher.start<workload::spin>(spinner, {launcher.piece()});
 
     const workload::Times times{.judged = rt::milliseconds(40)};
     const workload::Window window = launcher.open(times);

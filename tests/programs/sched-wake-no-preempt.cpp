@@ -11,7 +11,6 @@ using namespace ravelin;
 using rt::Micros;
 using workload::Launcher;
 
-constexpr Micros kPiece{20};
 constexpr rt::u64 kNaps = 20;
 
 // The spinner's slice begins when the sleeper blocks. Naps from 1.2 to 1.8 slices end in its second slice,
@@ -26,7 +25,7 @@ void main(rt::Env& env) {
     rt::Budget spinner = launcher.budget(launcher.users(), 100, 2);
     launcher.start<workload::nap>(
         sleeper, {kNaps, kFirstNap.value, kLonger.value, launcher.ticks(kWork).value});
-    launcher.start<workload::spin>(spinner, {launcher.ticks(kPiece).value});
+    launcher.start<workload::spin>(spinner, {launcher.piece()});
     launcher.run({.warm_up = {0}, .judged = rt::milliseconds(100)});
     launcher.collect();
     launcher.end();

@@ -26,9 +26,13 @@ void Child::begin() {
     const rt::Message message = must(rt::receive(mailbox_));
     window_ = {.start = {message.words.at[0]}, .end = {message.words.at[1]}};
     rate_ = {.ticks = message.words.at[2], .micros = message.words.at[3]};
+    sleep_until(window_.start);
+}
+
+void Child::sleep_until(Ticks point) const {
     const Ticks now = rt::clock();
-    if (now < window_.start) {
-        rt::sleep(rate_.micros_of(window_.start - now));
+    if (now < point) {
+        rt::sleep(rate_.micros_of(point - now));
     }
 }
 

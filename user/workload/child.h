@@ -47,6 +47,9 @@ class Child {
     /// Whether the window has not ended.
     bool in_window() const;
 
+    /// Sleeps until the clock has reached `point`.
+    void sleep_until(Ticks point) const;
+
     /// Tells the launcher three values.
     void report(u64 first, u64 second = 0, u64 third = 0);
 

@@ -48,6 +48,9 @@ class Launcher {
     const Rate& rate() const { return rate_; }
     Ticks ticks(Micros length) const { return rate_.ticks_of(length); }
 
+    /// The piece of work that spinners do between two looks at the clock, in ticks.
+    u64 piece() const { return ticks(kPiece).value; }
+
     /// A child of `parent` that holds `processes` copies of this program, with `more_pages` beside
     /// what they need and an account of its own (0: the parent's).
     rt::Budget budget(const rt::Budget& parent, u64 weight, u64 account, u64 processes = 1,

@@ -14,19 +14,21 @@ struct Load {
     Ticks end;
     Ticks work;
     Micros nap;
-    u64 counts[kMaxTeam] = {};
+    u64 counts[kMaxTeam + 1] = {};
 };
 
-u64 sum(const Load& load) {
+// Runs Work on as many threads as `threads` says, the calling one among them, and reports their counts.
+template <void (*Work)(Load&, u32)>
+void run_load(Child& child, const Load& load, u64 threads) {
+    const u32 others = threads == 0 ? 0 : static_cast<u32>(threads - 1);
+    Team<Load, Work> team{child, load, others};
+    Work(team.shared(), 0);
+    team.join();
     u64 total = 0;
-    for (u64 count : load.counts) {
+    for (u64 count : team.shared().counts) {
         total += count;
     }
-    return total;
-}
-
-u32 threads_of(u64 parameter) {
-    return parameter == 0 ? 1 : static_cast<u32>(parameter);
+    child.report(total);
 }
 
 void spin_thread(Load& load, u32 index) {
@@ -53,14 +55,37 @@ void game_thread(Load& load, u32 index) {
 void spin(Child& child) {
     child.begin();
     const Load load{.end = child.window().end, .work = {child.parameter(0)}, .nap = {}};
-    child.report(sum(Team<Load, spin_thread>::run(child, load, threads_of(child.parameter(1)))));
+    run_load<spin_thread>(child, load, child.parameter(1));
+}
+
+void spin_gap(Child& child) {
+    child.begin();
+    const Ticks start = child.window().start;
+    const auto at = [&](u32 parameter) {
+        return start + child.rate().ticks_of({child.parameter(parameter)});
+    };
+    const Ticks pause = child.parameter(2) == 0 ? child.window().end : at(2);
+    u64 count = 0;
+    const auto work_until = [&](Ticks end) {
+        while (rt::clock() < end) {
+            rt::work({child.parameter(0)});
+            ++count;
+        }
+    };
+    child.sleep_until(at(1));
+    work_until(pause);
+    if (child.in_window()) {
+        child.sleep_until(at(3));
+        work_until(child.window().end);
+    }
+    child.report(count);
 }
 
 void game(Child& child) {
     child.begin();
     const Load load{
         .end = child.window().end, .work = {child.parameter(0)}, .nap = {child.parameter(1)}};
-    child.report(sum(Team<Load, game_thread>::run(child, load, threads_of(child.parameter(2)))));
+    run_load<game_thread>(child, load, child.parameter(2));
 }
 
 void nap(Child& child) {
@@ -85,6 +110,12 @@ void tie(Child& child) {
         child.fail(__builtin_LINE());
     }
     child.report(rt::clock().value);
+}
+
+void busy(rt::Env& env) {
+    for (;;) {
+        rt::work({env.argument()});
+    }
 }
 
 }  // namespace ravelin::workload

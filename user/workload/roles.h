@@ -10,6 +10,10 @@ namespace ravelin::workload {
 ///   0 length of a piece   1 threads (0: one)
 void spin(Child& child);
 
+/// Works like spin, but not all the time. All times count from the window's start, in microseconds.
+///   0 length of a piece   1 begins   2 pauses (0: never)   3 goes on
+void spin_gap(Child& child);
+
 /// Works in bursts with a nap behind each until the window ends, and reports the bursts.
 ///   0 burst   1 nap   2 threads (0: one)
 void game(Child& child);
@@ -21,5 +25,9 @@ void nap(Child& child);
 /// Blocks in a call through its role handle 0 until the handle's stamp is destroyed, and reports when
 /// it ran again.
 void tie(Child& child);
+
+/// Works without a call until it is killed: the whole life of a process below a role's own budget.
+/// Argument: the length of a piece.
+void busy(rt::Env& env);
 
 }  // namespace ravelin::workload

@@ -14,29 +14,34 @@ namespace ravelin::workload {
 
 inline constexpr u32 kMaxTeam = 64;
 
-/// Runs Work(shared, index) on `count` threads at once (the calling one is index 0) and gives back what
-/// they left in `Shared`. The page and the stacks stay until the process ends: a thread that has
-/// counted itself out still runs a few instructions on its stack.
+/// Threads that run Work(shared, index). The page and the stacks stay until the process ends: a thread
+/// that has counted itself out still runs a few instructions on its stack.
 template <class Shared, void (*Work)(Shared&, u32)>
 class Team {
   public:
-    static Shared run(Child& child, const Shared& shared, u32 count) {
+    /// Copies `shared` to the page and starts `count` threads with indices from 1.
+    Team(Child& child, const Shared& shared, u32 count) : count_(count) {
         static_assert(std::is_trivially_copyable_v<Shared> && sizeof(Page) <= rt::kPageSize);
-        if (count == 0 || count > kMaxTeam) {
+        if (count > kMaxTeam) {
             child.fail(__builtin_LINE());
         }
         const Word address = child.must(rt::map_anon(rt::kPageSize, abi::kRead | abi::kWrite));
-        Page* page = new (rt::user_memory(address)) Page{.shared = shared};
-        for (u32 i = 1; i < count; ++i) {
+        page_ = new (rt::user_memory(address)) Page{.shared = shared};
+        for (u32 i = 0; i < count; ++i) {
             rt::Stack stack = child.must(rt::Stack::make());
             static_cast<void>(child.must(rt::start_thread<thread>(stack, address)));
             stack.forget();
         }
-        Work(page->shared, 0);
-        while (page->done.load(std::memory_order_acquire) != count - 1) {
+    }
+
+    /// What all threads see.
+    Shared& shared() { return page_->shared; }
+
+    /// Returns when every thread's Work has returned.
+    void join() const {
+        while (page_->done.load(std::memory_order_acquire) != count_) {
             rt::sleep(rt::milliseconds(1));
         }
-        return page->shared;
     }
 
   private:
@@ -51,6 +56,9 @@ class Team {
         Work(page->shared, page->next.fetch_add(1, std::memory_order_relaxed));
         page->done.fetch_add(1, std::memory_order_release);
     }
+
+    u32 count_;
+    Page* page_;
 };
 
 }  // namespace ravelin::workload

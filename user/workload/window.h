@@ -11,6 +11,12 @@ using rt::u32;
 using rt::u64;
 using rt::Word;
 
+/// The slice that attacks are timed by: the kernel's default.
+inline constexpr Micros kSlice{1'000};
+
+/// A spinner's work between two looks at the clock: a fiftieth of a slice.
+inline constexpr Micros kPiece{20};
+
 /// From `start` to before `end`, on the timebase clock that all programs read alike.
 struct Window {
     Ticks start;
