@@ -1,0 +1,115 @@
+// Sound traces pass: every scenario of the simulator, at several hart counts and seeds.
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+#include "tests/oracle/sim.h"
+#include "tools/oracle/measures.h"
+#include "tools/oracle/replay.h"
+
+namespace ravelin {
+namespace {
+
+oracle::Trace trace_of(const sim::Plan& plan) {
+    oracle::TraceResult result = oracle::parse_trace(sim::file_of(sim::run(plan), plan));
+    EXPECT_EQ(result.refusal, "");
+    return std::move(result.trace).value();
+}
+
+std::string findings_of(const oracle::Replay& replay, const oracle::Trace& trace) {
+    std::string text;
+    for (const oracle::Finding& finding : replay.findings) {
+        text += oracle::to_text(finding, trace) + "\n";
+    }
+    return text;
+}
+
+/// Judges a plan at 1, 2, 3 and 4 harts and three seeds; gives the last replay.
+oracle::Replay expect_sound(sim::Plan plan) {
+    oracle::Replay last;
+    for (std::uint32_t harts = 1; harts <= 4; ++harts) {
+        for (plan.seed = 1; plan.seed <= 3; ++plan.seed) {
+            plan.harts = harts;
+            const oracle::Trace trace = trace_of(plan);
+            last = oracle::replay(trace, {.late_ticks = 100});
+            EXPECT_EQ(last.rejected, 0U)
+                << harts << " harts, seed " << plan.seed << "\n"
+                << findings_of(last, trace);
+            EXPECT_EQ(last.harts_online, harts);
+            EXPECT_EQ(last.end_kind, 0);
+            if (last.rejected != 0) {
+                return last;
+            }
+        }
+    }
+    return last;
+}
+
+TEST(Replay, SpinnersAreSound) {
+    const oracle::Replay replay = expect_sound(sim::spinners(1, {100, 100, 300}));
+    EXPECT_GT(replay.picks, 100U);
+}
+
+TEST(Replay, OneHeavyBudgetIsCappedAndUncapped) {
+    sim::Plan plan = sim::spinners(2, {900, 100}, 20);
+    plan.script.push_back(sim::Spawn{.budget = "spinner 1", .behaviour = {}, .threads = 2});
+    plan.script.push_back(sim::Sleep{.ticks = 200'000});
+    plan.script.push_back(
+        sim::Create{.name = "late", .parent = "users", .weight = 5000, .account = 3});
+    plan.script.push_back(sim::Spawn{.budget = "late", .behaviour = {.burst = 7'000, .nap = 3'000}, .threads = 3});
+    plan.script.push_back(sim::Sleep{.ticks = 400'000});
+    plan.script.push_back(sim::Destroy{.name = "late"});
+    plan.script.push_back(sim::Sleep{.ticks = 100'000});
+    const oracle::Replay replay = expect_sound(plan);
+    EXPECT_GT(replay.uncaps, 0U);
+}
+
+TEST(Replay, SleepersAreSound) {
+    sim::Plan plan = sim::spinners(1, {100, 100}, 1);
+    for (int i = 0; i < 6; ++i) {
+        const std::string name = "sleeper " + std::to_string(i);
+        plan.script.push_back(sim::Create{.name = name, .parent = "users", .weight = 50U + 10U * static_cast<unsigned>(i)});
+        plan.script.push_back(sim::Spawn{.budget = name, .behaviour = {.burst = 300, .nap = 9'000}, .threads = 2});
+    }
+    plan.script.push_back(sim::Sleep{.ticks = 1'000'000});
+    const oracle::Replay replay = expect_sound(plan);
+    EXPECT_GT(replay.wakes_counted, 100U);
+}
+
+TEST(Replay, ChurnIsSound) {
+    sim::Plan plan = sim::spinners(1, {100, 1000}, 1);
+    for (int i = 0; i < 40; ++i) {
+        plan.script.push_back(sim::Create{.name = "outer", .parent = "spinner 2", .weight = 600});
+        plan.script.push_back(sim::Create{.name = "inner", .parent = "outer", .weight = 600});
+        plan.script.push_back(sim::Spawn{.budget = "inner", .behaviour = {.burst = 4'000, .nap = 500}, .threads = 2});
+        plan.script.push_back(sim::Sleep{.ticks = 15'000});
+        plan.script.push_back(sim::Destroy{.name = "outer"});
+        plan.script.push_back(sim::Sleep{.ticks = 3'000});
+    }
+    const oracle::Replay replay = expect_sound(plan);
+    EXPECT_GE(replay.lifts, 80U);
+    EXPECT_GE(replay.weight_changes, 160U);
+}
+
+TEST(Replay, DeadlinesAreSound) {
+    sim::Plan plan = sim::spinners(1, {100, 1000}, 1);
+    for (unsigned i = 0; i < 40; ++i) {
+        plan.script.push_back(
+            sim::Create{.name = "due", .parent = "spinner 2", .weight = 10, .deadline = 13'000 + 400 * i});
+        if (i % 2 == 0) {
+            plan.script.push_back(sim::Spawn{.budget = "due", .behaviour = {}});
+        }
+        plan.script.push_back(sim::Sleep{.ticks = 40'000});
+    }
+    const oracle::Replay replay = expect_sound(plan);
+    EXPECT_EQ(replay.deadlines, 40U);
+}
+
+TEST(Replay, AMillionRecordsTakeLittleTime) {
+    const oracle::Trace trace = trace_of(sim::spinners(2, {100, 100, 300}, 42'000));
+    EXPECT_GT(trace.records.size(), 1'000'000U);
+    EXPECT_EQ(oracle::replay(trace, {}).rejected, 0U);
+}
+
+}  // namespace
+}  // namespace ravelin

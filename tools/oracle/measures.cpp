@@ -1,0 +1,269 @@
+#include "tools/oracle/measures.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+namespace ravelin::oracle {
+
+using abi::TraceCharge;
+using abi::TraceLeave;
+
+namespace {
+
+bool within(std::uint64_t place, const Window& window) {
+    return place >= window.first && place < window.last;
+}
+
+std::unordered_set<std::uint64_t> budgets_of(const Replay& replay, std::uint16_t account) {
+    std::unordered_set<std::uint64_t> ids;
+    for (const BudgetInfo& budget : replay.budgets) {
+        if (budget.account == account) {
+            ids.insert(budget.id);
+        }
+    }
+    return ids;
+}
+
+double microseconds(const Trace& trace, std::uint64_t ticks) {
+    return 1e6 * static_cast<double>(ticks) / static_cast<double>(trace.head.timebase);
+}
+
+}  // namespace
+
+const std::vector<FigureName>& figure_names() {
+    static const std::vector<FigureName> names = {
+        {"picks", "picks of the whole run"},
+        {"wakes", "wakes of the whole run"},
+        {"lifts", "destroyed budgets whose work was lifted"},
+        {"weight_changes", "carves and returns"},
+        {"uncaps", "lifts out of the cap set"},
+        {"deadlines", "destructions by a deadline"},
+        {"nobody", "kernel time charged to nobody, per 1000 of hart time"},
+        {"nobody_kick", "of it: software interrupts that found nothing"},
+        {"nobody_nothing", "of it: timer interrupts that found nothing and ended no slice"},
+        {"nobody_no_pick", "of it: picks of nothing"},
+        {"nobody_boot", "of it: before a hart's first return"},
+        {"nobody_interrupt", "of it: device interrupts with no owner"},
+        {"nobody_other", "of it: all else"},
+        {"idle", "idle time, per 1000 of hart time"},
+        {"audits", "audits and waits behind them, per 1000 of hart time"},
+        {"lock_waits", "waits for the kernel lock, per 1000 of hart time"},
+        {"lock_wait_longest", "the longest of them"},
+        {"foreign_timer", "what timer interrupts charged to others than the interrupted budget, per "
+                          "1000 of hart time"},
+        {"slice_overrun", "the most user time past a slice's end"},
+        {"section_longest", "the longest lock section"},
+    };
+    return names;
+}
+
+std::vector<Figure> figures(const Trace& trace, const Replay& replay, const Window& window) {
+    const Tally sum = tally(trace, window.first, window.last);
+    const auto nobody = [&](TraceCharge what) {
+        return sum.nobody_by_charge[static_cast<std::size_t>(what)];
+    };
+    const auto all = [&](TraceCharge what) { return sum.by_charge[static_cast<std::size_t>(what)]; };
+    std::uint64_t unpaid = 0;
+    for (const std::uint64_t ticks : sum.nobody_by_charge) {
+        unpaid += ticks;
+    }
+    const std::uint64_t audits = all(TraceCharge::audit) + all(TraceCharge::audit_wait);
+    unpaid -= nobody(TraceCharge::idle) + audits;
+    const std::uint64_t known = nobody(TraceCharge::kick) + nobody(TraceCharge::nothing) +
+                                nobody(TraceCharge::no_pick) + nobody(TraceCharge::boot) +
+                                nobody(TraceCharge::interrupt);
+    const auto count = [](std::uint64_t n) { return static_cast<double>(n); };
+    const auto part = [&](std::uint64_t ticks) { return per_thousand(ticks, sum.hart_ticks); };
+    return {
+        {"picks", count(replay.picks), ""},
+        {"wakes", count(replay.wakes_counted), ""},
+        {"lifts", count(replay.lifts), ""},
+        {"weight_changes", count(replay.weight_changes), ""},
+        {"uncaps", count(replay.uncaps), ""},
+        {"deadlines", count(replay.deadlines), ""},
+        {"nobody", part(unpaid), "per 1000"},
+        {"nobody_kick", part(nobody(TraceCharge::kick)), "per 1000"},
+        {"nobody_nothing", part(nobody(TraceCharge::nothing)), "per 1000"},
+        {"nobody_no_pick", part(nobody(TraceCharge::no_pick)), "per 1000"},
+        {"nobody_boot", part(nobody(TraceCharge::boot)), "per 1000"},
+        {"nobody_interrupt", part(nobody(TraceCharge::interrupt)), "per 1000"},
+        {"nobody_other", part(unpaid - known), "per 1000"},
+        {"idle", part(nobody(TraceCharge::idle)), "per 1000"},
+        {"audits", part(audits), "per 1000"},
+        {"lock_waits", part(all(TraceCharge::lock_wait)), "per 1000"},
+        {"lock_wait_longest", microseconds(trace, sum.lock_wait_longest), "us"},
+        {"foreign_timer", part(sum.foreign_timer_ticks), "per 1000"},
+        {"slice_overrun", microseconds(trace, replay.late_longest), "us"},
+        {"section_longest", microseconds(trace, replay.section_longest), "us"},
+    };
+}
+
+Measure wake_no_preempt(const Trace&, const Replay& replay, const Window& window,
+                        std::uint16_t account, std::uint64_t at_least) {
+    const auto ids = budgets_of(replay, account);
+    Measure measure;
+    std::uint64_t kept = 0;
+    for (const Wake& wake : replay.wakes) {
+        if (!ids.contains(wake.budget) || !within(wake.record, window) || !wake.over_runner) {
+            continue;
+        }
+        const Run& run = replay.runs[wake.run];
+        if (ids.contains(run.budget)) {
+            continue;
+        }
+        if (!wake.resumed) {
+            if (run.how == TraceLeave::preempted) {
+                measure.findings.push_back(
+                    {.check = "wake_no_preempt",
+                     .text = fmt::format("the entry that woke budget {} took hart {} from budget {}",
+                                         wake.budget, run.hart, run.budget),
+                     .records = {run.began, wake.record, run.lost}});
+            }
+            continue;
+        }
+        if (run.how == TraceLeave::slice_end || run.how == TraceLeave::gave_up) {
+            ++kept;
+        }
+    }
+    measure.value = static_cast<double>(kept);
+    if (kept < at_least) {
+        measure.findings.push_back(
+            {.check = "wake_no_preempt",
+             .text = fmt::format("{} wakes of account {} were answered over a running thread that "
+                                 "kept its hart, and {} are asked for",
+                                 kept, account, at_least),
+             .records = {}});
+    }
+    return measure;
+}
+
+Measure round_robin(const Trace& trace, const Replay& replay, const Window& window,
+                    std::uint16_t account, std::uint64_t threads, std::uint64_t rounds,
+                    std::uint64_t tolerance) {
+    const auto ids = budgets_of(replay, account);
+    std::vector<const Run*> runs;
+    std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> by_thread;  // slices, ticks
+    for (const Run& run : replay.runs) {
+        if (!ids.contains(run.budget) || !within(run.picked, window)) {
+            continue;
+        }
+        auto& [slices, ticks] = by_thread[run.thread];
+        ticks += run.user;
+        if (2 * run.user > trace.head.slice_ticks) {
+            ++slices;
+            runs.push_back(&run);
+        }
+    }
+    std::erase_if(by_thread, [](const auto& thread) { return thread.second.first == 0; });
+
+    Measure measure;
+    const auto reject = [&](std::string text, std::vector<std::uint64_t> records) {
+        measure.findings.push_back(
+            {.check = "round_robin", .text = std::move(text), .records = std::move(records)});
+    };
+    if (by_thread.size() != threads) {
+        reject(fmt::format("{} threads of account {} ran slices, not {}", by_thread.size(), account,
+                           threads),
+               {});
+        return measure;
+    }
+    std::uint64_t in_turn = runs.empty() ? 0 : 1;
+    for (; in_turn < runs.size(); ++in_turn) {
+        auto next = by_thread.upper_bound(runs[in_turn - 1]->thread);
+        if (next == by_thread.end()) {
+            next = by_thread.begin();
+        }
+        if (runs[in_turn]->thread != next->first) {
+            break;
+        }
+    }
+    measure.value = static_cast<double>(in_turn / threads);
+    if (in_turn < rounds * threads) {
+        if (in_turn < runs.size()) {
+            const std::uint64_t was = runs[in_turn - 1]->thread;
+            const std::uint64_t is = runs[in_turn]->thread;
+            reject(fmt::format("thread {}.{} runs behind {}.{} in round {}, out of turn", is >> 32,
+                               is & 0xffff'ffff, was >> 32, was & 0xffff'ffff, in_turn / threads + 1),
+                   {runs[in_turn - 1]->picked, runs[in_turn]->picked});
+        } else {
+            reject(fmt::format("{} rounds ran, and {} are asked for", in_turn / threads, rounds), {});
+        }
+    }
+    double mean_slices = 0.0;
+    double mean_ticks = 0.0;
+    for (const auto& [thread, sums] : by_thread) {
+        mean_slices += static_cast<double>(sums.first) / static_cast<double>(threads);
+        mean_ticks += static_cast<double>(sums.second) / static_cast<double>(threads);
+    }
+    const double allowed = static_cast<double>(tolerance) / 1000.0;
+    for (const auto& [thread, sums] : by_thread) {
+        // One slice more or less is where the window's ends fall, not the kernel.
+        if (std::abs(static_cast<double>(sums.first) - mean_slices) >
+                std::max(1.0, allowed * mean_slices) ||
+            std::abs(static_cast<double>(sums.second) - mean_ticks) > allowed * mean_ticks) {
+            reject(fmt::format("thread {}.{} ran {} slices and {} ticks, the threads' mean is {:.1f} "
+                               "and {:.0f}",
+                               thread >> 32, thread & 0xffff'ffff, sums.first, sums.second,
+                               mean_slices, mean_ticks),
+                   {});
+        }
+    }
+    return measure;
+}
+
+Measure ties(const Trace&, const Replay& replay, std::uint16_t account, std::uint64_t size) {
+    const auto ids = budgets_of(replay, account);
+    std::map<std::uint32_t, std::vector<const Wake*>> by_entry;
+    for (const Wake& wake : replay.wakes) {
+        if (ids.contains(wake.budget)) {
+            by_entry[wake.entry].push_back(&wake);
+        }
+    }
+    Measure measure;
+    std::uint64_t groups = 0;
+    for (auto& [entry, wakes] : by_entry) {
+        const auto same_pass = [&wakes = wakes](const Wake* w) { return w->pass == wakes[0]->pass; };
+        if (wakes.size() != size || !std::all_of(wakes.begin(), wakes.end(), same_pass)) {
+            continue;
+        }
+        std::sort(wakes.begin(), wakes.end(),
+                  [](const Wake* a, const Wake* b) { return a->budget < b->budget; });
+        std::vector<std::uint64_t> picked;
+        for (const Wake* wake : wakes) {
+            const auto run = std::find_if(replay.runs.begin(), replay.runs.end(), [&](const Run& r) {
+                return r.budget == wake->budget && r.picked > wake->record;
+            });
+            if (run != replay.runs.end()) {
+                picked.push_back(run->picked);
+            }
+        }
+        if (picked.size() == size && std::is_sorted(picked.begin(), picked.end())) {
+            ++groups;
+            continue;
+        }
+        std::vector<std::uint64_t> records{wakes[0]->record};
+        records.insert(records.end(), picked.begin(), picked.end());
+        measure.findings.push_back(
+            {.check = "ties",
+             .text = fmt::format("{} budgets of account {} woke in entry {} at one pass and {}", size,
+                                 account, entry,
+                                 picked.size() == size ? "were not picked lowest id first"
+                                                       : "not all of them were picked"),
+             .records = std::move(records)});
+    }
+    measure.value = static_cast<double>(groups);
+    if (by_entry.empty() || (groups == 0 && measure.findings.empty())) {
+        measure.findings.push_back(
+            {.check = "ties",
+             .text = fmt::format("no {} budgets of account {} woke in one entry at one pass", size,
+                                 account),
+             .records = {}});
+    }
+    return measure;
+}
+
+}  // namespace ravelin::oracle

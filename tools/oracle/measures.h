@@ -1,0 +1,59 @@
+// What cases ask of order and preemption beyond the rules every trace must keep, and the figures of
+// a run. Everything here is read from the replay, never from what a program says of itself.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/oracle/replay.h"
+#include "tools/oracle/shares.h"
+
+namespace ravelin::oracle {
+
+/// One number of a run.
+struct Figure {
+    std::string name;
+    double value = 0.0;
+    std::string unit;
+};
+
+/// The answer to one question: a number, and why it does not hold if it does not.
+struct Measure {
+    double value = 0.0;
+    std::vector<Finding> findings;
+};
+
+/// A figure the oracle gives: its name and what it is.
+struct FigureName {
+    std::string_view name;
+    std::string_view meaning;
+};
+
+/// All figures `figures` gives.
+const std::vector<FigureName>& figure_names();
+
+/// The figures of a trace; those of time are of `window`.
+std::vector<Figure> figures(const Trace& trace, const Replay& replay, const Window& window);
+
+/// Wakes of the account's budgets that were answered over another budget's running thread, which
+/// then kept its hart to its slice's end or left it by itself. A finding for each that lost it
+/// otherwise, and one if there are fewer than `at_least`.
+Measure wake_no_preempt(const Trace& trace, const Replay& replay, const Window& window,
+                        std::uint16_t account, std::uint64_t at_least);
+
+/// Rounds in which the account's `threads` threads ran in (pid, tid) order, each once, wrapping:
+/// of its runs in the window with more than half a slice of user time, from the first on. A finding
+/// for the first run out of turn before `rounds` are full, and for a thread whose slices or user
+/// ticks are more than `tolerance` per 1000 from the threads' mean.
+Measure round_robin(const Trace& trace, const Replay& replay, const Window& window,
+                    std::uint16_t account, std::uint64_t threads, std::uint64_t rounds,
+                    std::uint64_t tolerance);
+
+/// Groups of `size` of the account's budgets that woke in one entry at one pass and were then first
+/// picked in ascending id. A finding for one that was not, and one if there is none.
+Measure ties(const Trace& trace, const Replay& replay, std::uint16_t account, std::uint64_t size);
+
+}  // namespace ravelin::oracle
