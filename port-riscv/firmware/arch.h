@@ -4,7 +4,7 @@
 #pragma once
 
 #include "port-riscv/firmware/board.h"
-#include "port-riscv/firmware/sbi.h"
+#include "port-riscv/sbi.h"
 
 #include <cstdint>
 
@@ -13,55 +13,36 @@ namespace ravelin::firmware {
 using sbi::Word;
 
 /// CSR numbers (privileged specification 1.12).
-enum Csr : unsigned {
-    kScounteren = 0x106,
-    kStimecmp = 0x14D,
-    kStimecmph = 0x15D,
-    kSatp = 0x180,
-    kMedeleg = 0x302,
-    kMideleg = 0x303,
-    kMie = 0x304,
-    kMtvec = 0x305,
-    kMcounteren = 0x306,
-    kMepc = 0x341,
-    kMcause = 0x342,
-    kMtval = 0x343,
-    kMip = 0x344,
-    kPmpcfg0 = 0x3A0,
-    kPmpaddr0 = 0x3B0,
-    kPmpaddr1 = 0x3B1,
-    kPmpaddr2 = 0x3B2,
-    kMvendorid = 0xF11,
-    kMarchid = 0xF12,
-    kMimpid = 0xF13,
-    kMhartid = 0xF14,
-};
+inline constexpr unsigned kScounteren = 0x106, kStimecmp = 0x14D, kStimecmph = 0x15D, kMisa = 0x301,
+                          kMedeleg = 0x302, kMideleg = 0x303, kMie = 0x304, kMtvec = 0x305,
+                          kMcounteren = 0x306, kMepc = 0x341, kMcause = 0x342, kMtval = 0x343,
+                          kMip = 0x344, kPmpcfg0 = 0x3A0, kPmpaddr0 = 0x3B0, kPmpaddr1 = 0x3B1,
+                          kPmpaddr2 = 0x3B2, kMvendorid = 0xF11, kMarchid = 0xF12, kMimpid = 0xF13,
+                          kMhartid = 0xF14;
 
 /// Bits of mie and mip.
-inline constexpr Word kSupervisorSoftware = 1U << 1;
-inline constexpr Word kMachineSoftware = 1U << 3;
-inline constexpr Word kSupervisorTimer = 1U << 5;
-inline constexpr Word kMachineTimer = 1U << 7;
-inline constexpr Word kSupervisorExternal = 1U << 9;
+inline constexpr Word kSupervisorSoftware = 1U << 1, kMachineSoftware = 1U << 3,
+                      kSupervisorTimer = 1U << 5, kMachineTimer = 1U << 7,
+                      kSupervisorExternal = 1U << 9;
 
-template <Csr kCsr>
+template <unsigned kCsr>
 inline Word csr_read() noexcept {
     Word value;
     asm volatile("csrr %0, %1" : "=r"(value) : "i"(kCsr));
     return value;
 }
 
-template <Csr kCsr>
+template <unsigned kCsr>
 inline void csr_write(Word value) noexcept {
     asm volatile("csrw %0, %1" : : "i"(kCsr), "r"(value) : "memory");
 }
 
-template <Csr kCsr>
+template <unsigned kCsr>
 inline void csr_set(Word bits) noexcept {
     asm volatile("csrs %0, %1" : : "i"(kCsr), "r"(bits) : "memory");
 }
 
-template <Csr kCsr>
+template <unsigned kCsr>
 inline void csr_clear(Word bits) noexcept {
     asm volatile("csrc %0, %1" : : "i"(kCsr), "r"(bits) : "memory");
 }

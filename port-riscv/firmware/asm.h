@@ -7,12 +7,11 @@
 #if __riscv_xlen == 64
 #define REG_S sd
 #define REG_L ld
-#define REG_BYTES 8
 #else
 #define REG_S sw
 #define REG_L lw
-#define REG_BYTES 4
 #endif
+#define REG_BYTES (__riscv_xlen / 8)
 
 #define MSTATUS_MPP_S (1 << 11)
 #define MSTATUS_MPP_MASK (3 << 11)

@@ -6,6 +6,8 @@
 
 #include "port-riscv/firmware/firmware.h"
 
+#include <initializer_list>
+
 namespace ravelin::firmware {
 
 Hart harts[kMaxHarts];
@@ -13,9 +15,7 @@ HartMask present;
 
 namespace {
 
-constexpr Word kInterrupt = ~(~Word{0} >> 1);
-constexpr Word kCallFromSupervisor = 9;
-constexpr Word kCallFromMachine = 11;
+constexpr Word kInterrupt = ~(~Word{0} >> 1), kCallFromSupervisor = 9, kCallFromMachine = 11;
 
 /// A pmpaddr that matches the naturally aligned range of `bytes` at `address`.
 constexpr Word pmp_range(Word address, Word bytes) noexcept {
@@ -71,6 +71,10 @@ void wait_for_start(Word id) noexcept {
 /// The boot hart comes here from entry.S, once, alone.
 extern "C" [[noreturn]] void firmware_boot(Word id, Word tree) noexcept {
     console_init();
+    if ((csr_read<kMisa>() & (1U << ('S' - 'A'))) == 0) {
+        console_print("ravelin-sbi: the boot hart has no S-mode\n");
+        end_machine(sbi::srst::kShutdown, true);
+    }
     find_harts();
     set_up_hart();
     harts[id].state.store(RunState::started);
@@ -85,14 +89,11 @@ extern "C" [[noreturn]] void firmware_join(Word id) noexcept {
 
 /// A trap from the firmware itself; trap.S comes here on the stack it was taken on.
 extern "C" [[noreturn]] void firmware_panic() noexcept {
-    console_print("\nravelin-sbi: fault of the firmware on hart ");
-    console_print_hex(self_id());
-    console_print(": mcause ");
-    console_print_hex(csr_read<kMcause>());
-    console_print(", mepc ");
-    console_print_hex(csr_read<kMepc>());
-    console_print(", mtval ");
-    console_print_hex(csr_read<kMtval>());
+    console_print("\nravelin-sbi: fault of the firmware: hart, mcause, mepc, mtval =");
+    for (const Word value :
+         {self_id(), csr_read<kMcause>(), csr_read<kMepc>(), csr_read<kMtval>()}) {
+        console_print_hex(value);
+    }
     console_print("\n");
     end_machine(sbi::srst::kShutdown, true);
 }

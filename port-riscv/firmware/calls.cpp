@@ -12,54 +12,18 @@ namespace {
 using sbi::Error;
 using sbi::Result;
 
-constexpr Word kSpecVersion = Word{1} << 24;
-constexpr Word kImplementationVersion = 1;
+constexpr Word kOurSpecVersion = Word{1} << 24, kOurVersion = 1;
 
-/// A 64-bit argument: one register, or on rv32 a pair of them, low half first.
-std::uint64_t wide(Word low, Word high) noexcept {
-    if constexpr (sizeof(Word) == 8) return low;
-    return std::uint64_t{high} << 32 | low;
-}
+constexpr Word kExtensions[] = {
+    sbi::kBase,          sbi::kTime,          sbi::kIpi,           sbi::kRfence,
+    sbi::kHsm,           sbi::kSrst,          sbi::kDbcn,          sbi::kLegacySetTimer,
+    sbi::kLegacyPutchar, sbi::kLegacyGetchar, sbi::kLegacyShutdown};
 
-Result probe(Word extension) noexcept {
-    switch (extension) {
-    case sbi::kBase:
-    case sbi::kTime:
-    case sbi::kIpi:
-    case sbi::kRfence:
-    case sbi::kHsm:
-    case sbi::kSrst:
-    case sbi::kDbcn:
-    case sbi::kLegacySetTimer:
-    case sbi::kLegacyPutchar:
-    case sbi::kLegacyGetchar:
-    case sbi::kLegacyShutdown: return {Error::success, 1};
-    default: return {Error::success, 0};
+bool supported(Word extension) noexcept {
+    for (const Word known : kExtensions) {
+        if (known == extension) return true;
     }
-}
-
-Result base_call(Word function, Word argument) noexcept {
-    switch (function) {
-    case sbi::base::kSpecVersion: return {Error::success, kSpecVersion};
-    case sbi::base::kImplementationId: return {Error::success, sbi::kOurImplementation};
-    case sbi::base::kImplementationVersion: return {Error::success, kImplementationVersion};
-    case sbi::base::kProbe: return probe(argument);
-    case sbi::base::kVendor: return {Error::success, csr_read<kMvendorid>()};
-    case sbi::base::kArchitecture: return {Error::success, csr_read<kMarchid>()};
-    case sbi::base::kMachine: return {Error::success, csr_read<kMimpid>()};
-    default: return {Error::not_supported};
-    }
-}
-
-Result fence_call(Word function, const Word* a) noexcept {
-    switch (function) {
-    case sbi::rfence::kFenceI: return {send_fence(a[0], a[1], {FenceKind::instructions, 0, 0, 0})};
-    case sbi::rfence::kSfenceVma:
-        return {send_fence(a[0], a[1], {FenceKind::all_spaces, a[2], a[3], 0})};
-    case sbi::rfence::kSfenceVmaAsid:
-        return {send_fence(a[0], a[1], {FenceKind::one_space, a[2], a[3], a[4]})};
-    default: return {Error::not_supported};
-    }
+    return false;
 }
 
 constexpr Word kFault = ~Word{0};
@@ -71,14 +35,10 @@ Word load_for_supervisor(Word address) noexcept {
     return firmware_guarded_load(address);
 }
 
-/// S-mode may start a hart where S-mode may itself read, at an instruction's alignment.
-bool can_start_at(Word address) noexcept {
-    return (address & 1) == 0 && load_for_supervisor(address) != kFault;
-}
-
+/// A hart may start where S-mode may itself read, at an instruction's alignment.
 Error hart_start(Word id, Word address, Word opaque) noexcept {
     if (!exists(id)) return Error::invalid_param;
-    if (!can_start_at(address)) return Error::invalid_address;
+    if ((address & 1) != 0 || load_for_supervisor(address) == kFault) return Error::invalid_address;
     Hart& hart = harts[id];
     auto expected = RunState::stopped;
     if (!hart.state.compare_exchange_strong(expected, RunState::claimed)) {
@@ -93,37 +53,20 @@ Error hart_start(Word id, Word address, Word opaque) noexcept {
 
 [[noreturn]] void hart_stop() noexcept {
     const Word id = self_id();
+    timer_set(kNeverFires);
     csr_write<kMie>(kMachineSoftware);
-    timer_disarm();
     harts[id].state.store(RunState::stopped);
     wait_for_start(id);
 }
 
 Result hart_status(Word id) noexcept {
     if (!exists(id)) return {Error::invalid_param};
-    auto status = sbi::HartStatus::start_pending;
-    switch (harts[id].state.load()) {
-    case RunState::started: status = sbi::HartStatus::started; break;
-    case RunState::stopped: status = sbi::HartStatus::stopped; break;
-    case RunState::claimed:
-    case RunState::ready: break;
-    }
-    return {Error::success, static_cast<Word>(status)};
+    return {Error::success, static_cast<Word>(harts[id].state.load()) & 3};
 }
 
-Result hart_call(Word function, const Word* a) noexcept {
-    switch (function) {
-    case sbi::hsm::kStart: return {hart_start(a[0], a[1], a[2])};
-    case sbi::hsm::kStop: hart_stop();
-    case sbi::hsm::kStatus: return hart_status(a[0]);
-    default: return {Error::not_supported};
-    }
-}
-
-Result reset_call(Word function, Word type, Word reason) noexcept {
-    if (function != 0) return {Error::not_supported};
+Error reset(Word type, Word reason) noexcept {
     if (type > sbi::srst::kWarmReboot || reason > sbi::srst::kSystemFailure) {
-        return {Error::invalid_param};
+        return Error::invalid_param;
     }
     end_machine(type, reason == sbi::srst::kSystemFailure);
 }
@@ -133,17 +76,14 @@ Result reset_call(Word function, Word type, Word reason) noexcept {
 Result console_bytes(Word function, Word bytes, Word address, Word high) noexcept {
     if (high != 0 || address + bytes < address) return {Error::invalid_param};
     for (Word done = 0; done < bytes; ++done) {
+        const Word held = load_for_supervisor(address + done);
+        if (held == kFault) return {Error::invalid_param};
         if (function == sbi::dbcn::kWrite) {
-            const Word byte = load_for_supervisor(address + done);
-            if (byte == kFault) return {Error::invalid_param};
-            console_put(static_cast<char>(byte));
+            console_put(static_cast<char>(held));
             continue;
         }
         // A byte once received cannot be put back: the buffer is tried first, with what it holds.
-        const Word held = load_for_supervisor(address + done);
-        if (held == kFault || firmware_guarded_store(address + done, held) != 0) {
-            return {Error::invalid_param};
-        }
+        if (firmware_guarded_store(address + done, held) != 0) return {Error::invalid_param};
         const int byte = console_get();
         if (byte < 0) return {Error::success, done};
         firmware_guarded_store(address + done, static_cast<Word>(byte));
@@ -151,47 +91,44 @@ Result console_bytes(Word function, Word bytes, Word address, Word high) noexcep
     return {Error::success, bytes};
 }
 
-Result console_call(Word function, const Word* a) noexcept {
-    switch (function) {
-    case sbi::dbcn::kWrite:
-    case sbi::dbcn::kRead: return console_bytes(function, a[0], a[1], a[2]);
-    case sbi::dbcn::kWriteByte: console_put(static_cast<char>(a[0])); return {};
-    default: return {Error::not_supported};
-    }
+/// An extension and a function in one number; both ids are 32 bits wide. A legacy extension is one
+/// call, whatever the function.
+constexpr std::uint64_t id_of(Word extension, Word function) noexcept {
+    const Word which = extension < sbi::kBase ? 0 : function;
+    return std::uint64_t{extension} << 32 | static_cast<std::uint32_t>(which);
 }
 
-/// True if the call was a legacy one.
-bool legacy_call(Word* a) noexcept {
-    switch (a[7]) {
-    case sbi::kLegacySetTimer:
-        timer_set(wide(a[0], a[1]));
-        a[0] = 0;
-        return true;
-    case sbi::kLegacyPutchar:
-        console_put(static_cast<char>(a[0]));
-        a[0] = 0;
-        return true;
-    case sbi::kLegacyGetchar: a[0] = static_cast<Word>(console_get()); return true;
-    case sbi::kLegacyShutdown: end_machine(sbi::srst::kShutdown, false);
-    default: return false;
-    }
-}
-
-Result extension_call(const Word* a) noexcept {
-    const Word function = a[6];
-    switch (a[7]) {
-    case sbi::kBase: return base_call(function, a[0]);
-    case sbi::kTime:
-        if (function != 0) return {Error::not_supported};
-        timer_set(wide(a[0], a[1]));
-        return {};
-    case sbi::kIpi:
-        if (function != 0) return {Error::not_supported};
-        return {send_interrupts(a[0], a[1])};
-    case sbi::kRfence: return fence_call(function, a);
-    case sbi::kHsm: return hart_call(function, a);
-    case sbi::kSrst: return reset_call(function, a[0], a[1]);
-    case sbi::kDbcn: return console_call(function, a);
+Result answer(const Word* a) noexcept {
+    using namespace sbi;
+    // A 64-bit argument is one register, or on rv32 a pair of them, low half first.
+    const std::uint64_t deadline = sizeof(Word) == 8 ? a[0] : std::uint64_t{a[1]} << 32 | a[0];
+    switch (id_of(a[7], a[6])) {
+    case id_of(kBase, base::kSpecVersion): return {Error::success, kOurSpecVersion};
+    case id_of(kBase, base::kImplementationId): return {Error::success, kOurImplementation};
+    case id_of(kBase, base::kImplementationVersion): return {Error::success, kOurVersion};
+    case id_of(kBase, base::kProbe): return {Error::success, supported(a[0])};
+    case id_of(kBase, base::kVendor): return {Error::success, csr_read<kMvendorid>()};
+    case id_of(kBase, base::kArchitecture): return {Error::success, csr_read<kMarchid>()};
+    case id_of(kBase, base::kMachine): return {Error::success, csr_read<kMimpid>()};
+    case id_of(kLegacySetTimer, 0):
+    case id_of(kTime, timer::kSet): timer_set(deadline); return {};
+    case id_of(kIpi, ipi::kSend): return {send_interrupts(a[0], a[1])};
+    case id_of(kRfence, rfence::kFenceI):
+        return {send_fence(a[0], a[1], {FenceKind::instructions, 0, 0, 0})};
+    case id_of(kRfence, rfence::kSfenceVma):
+        return {send_fence(a[0], a[1], {FenceKind::all_spaces, a[2], a[3], 0})};
+    case id_of(kRfence, rfence::kSfenceVmaAsid):
+        return {send_fence(a[0], a[1], {FenceKind::one_space, a[2], a[3], a[4]})};
+    case id_of(kHsm, hsm::kStart): return {hart_start(a[0], a[1], a[2])};
+    case id_of(kHsm, hsm::kStop): hart_stop();
+    case id_of(kHsm, hsm::kStatus): return hart_status(a[0]);
+    case id_of(kSrst, srst::kReset): return {reset(a[0], a[1])};
+    case id_of(kDbcn, dbcn::kWrite):
+    case id_of(kDbcn, dbcn::kRead): return console_bytes(a[6], a[0], a[1], a[2]);
+    case id_of(kLegacyGetchar, 0): return {static_cast<Error>(console_get())};
+    case id_of(kLegacyShutdown, 0): end_machine(srst::kShutdown, false);
+    case id_of(kLegacyPutchar, 0):
+    case id_of(kDbcn, dbcn::kWriteByte): console_put(static_cast<char>(a[0])); return {};
     default: return {Error::not_supported};
     }
 }
@@ -199,19 +136,17 @@ Result extension_call(const Word* a) noexcept {
 }  // namespace
 
 void call(Frame& frame) noexcept {
-    if (legacy_call(frame.a)) return;
-    const Result result = extension_call(frame.a);
+    const bool legacy = frame.a[7] < sbi::kBase;
+    const Result result = answer(frame.a);
     frame.a[0] = static_cast<Word>(result.error);
-    frame.a[1] = result.value;
+    if (!legacy) frame.a[1] = result.value;
 }
 
 void end_machine(Word type, bool failure) noexcept {
-    constexpr std::uint32_t kPass = 0x5555;
-    constexpr std::uint32_t kFail = 0x3333;
-    constexpr std::uint32_t kReboot = 0x7777;
-    constexpr std::uint32_t kExitCode = 1U << 16;
-    std::uint32_t order = failure ? kFail | kExitCode : kPass;
-    if (type != sbi::srst::kShutdown) order = kReboot;
+    // The finisher's orders; a failure carries exit code 1 in its upper half.
+    constexpr std::uint32_t kPass = 0x5555, kFail = 0x13333, kReboot = 0x7777;
+    const std::uint32_t end = failure ? kFail : kPass;
+    const std::uint32_t order = type == sbi::srst::kShutdown ? end : kReboot;
     device<std::uint32_t>(BOARD_FINISHER_BASE) = order;
     for (;;) {
         wait_for_interrupt();

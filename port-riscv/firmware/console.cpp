@@ -6,12 +6,9 @@ namespace ravelin::firmware {
 
 namespace {
 
-enum UartRegister : Word { kData = 0, kInterruptEnable = 1, kFifo = 2, kLine = 3, kStatus = 5 };
+enum UartRegister : Word { kData = 0, kFifo = 2, kLine = 3, kStatus = 5 };
 
-constexpr std::uint8_t kFifoOn = 1;
-constexpr std::uint8_t kEightBits = 3;
-constexpr std::uint8_t kReceived = 1U << 0;
-constexpr std::uint8_t kMaySend = 1U << 5;
+constexpr std::uint8_t kFifoOn = 1, kEightBits = 3, kReceived = 1U << 0, kMaySend = 1U << 5;
 
 volatile std::uint8_t& uart(UartRegister which) noexcept {
     return device<std::uint8_t>(BOARD_UART_BASE + which);
@@ -20,7 +17,6 @@ volatile std::uint8_t& uart(UartRegister which) noexcept {
 }  // namespace
 
 void console_init() noexcept {
-    uart(kInterruptEnable) = 0;
     uart(kLine) = kEightBits;
     uart(kFifo) = kFifoOn;
 }
@@ -43,7 +39,7 @@ void console_print(const char* text) noexcept {
 }
 
 void console_print_hex(Word value) noexcept {
-    console_print("0x");
+    console_print(" 0x");
     for (int shift = static_cast<int>(sizeof value) * 8 - 4; shift >= 0; shift -= 4) {
         console_put("0123456789abcdef"[(value >> shift) & 0xF]);
     }

@@ -1,7 +1,6 @@
 // Where every hart enters the machine (a0 = hart id, a1 = device tree), and where each leaves for
 // S-mode. The first hart to draw 0 from the lottery clears .bss and boots; the others halt until
-// it has done so and then wait to be started. Harts without S-mode, and those whose id is too
-// high to serve, halt for ever.
+// it has done so and then wait to be started. Harts whose id is too high to serve halt for ever.
 
 #include "port-riscv/firmware/asm.h"
 
@@ -13,12 +12,6 @@ _start:
     csrw    mtvec, t0
     li      t0, FIRMWARE_MAX_HARTS
     bgeu    a0, t0, park
-    csrr    t0, misa
-    beqz    t0, 1f                      // zero: the register is not implemented
-    li      t1, 1 << ('S' - 'A')
-    and     t0, t0, t1
-    beqz    t0, park
-1:
     la      t0, lottery
     li      t1, 1
     amoadd.w.aqrl t1, t1, (t0)
@@ -54,10 +47,8 @@ wait_for_boot:
 
     .balign 4
 park:
-    csrw    mie, zero
-1:
     wfi
-    j       1b
+    j       park
 
 // sp = top of hart a0's stack. Clobbers t0 and t1.
 load_stack:
@@ -69,8 +60,6 @@ load_stack:
     ret
 
 // [[noreturn]] void firmware_enter_supervisor(Word address, Word id, Word opaque)
-// All other registers are cleared, so that nothing of the firmware shows.
-    .text
     .globl  firmware_enter_supervisor
 firmware_enter_supervisor:
     csrw    mepc, a0
@@ -85,36 +74,6 @@ firmware_enter_supervisor:
     li      t0, MSTATUS_MPP_S
     csrs    mstatus, t0
     csrw    satp, zero
-    csrw    sscratch, zero
-    li      ra, 0
-    li      sp, 0
-    li      gp, 0
-    li      tp, 0
-    li      t0, 0
-    li      t1, 0
-    li      t2, 0
-    li      s0, 0
-    li      s1, 0
-    li      a2, 0
-    li      a3, 0
-    li      a4, 0
-    li      a5, 0
-    li      a6, 0
-    li      a7, 0
-    li      s2, 0
-    li      s3, 0
-    li      s4, 0
-    li      s5, 0
-    li      s6, 0
-    li      s7, 0
-    li      s8, 0
-    li      s9, 0
-    li      s10, 0
-    li      s11, 0
-    li      t3, 0
-    li      t4, 0
-    li      t5, 0
-    li      t6, 0
     mret
 
 // Not in .bss: they must be right before it is cleared.

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "port-riscv/firmware/arch.h"
-#include "port-riscv/firmware/sbi.h"
+#include "port-riscv/sbi.h"
 
 #include <atomic>
 #include <cstdint>
@@ -20,14 +20,14 @@ namespace ravelin::firmware {
 using HartMask = std::uint32_t;
 inline constexpr Word kMaxHarts = FIRMWARE_MAX_HARTS;
 
-/// A hart's life. Stopped is 0, so that a hart that has not come yet counts as stopped.
+/// A hart's life. The low two bits are the status that SBI gives a state.
 ///
 ///   stopped -> claimed   by the one starter whose compare-and-swap wins
 ///   claimed -> ready     by that starter, once the arguments are written
 ///   ready   -> started   by the hart itself
 ///   started -> stopped   by the hart itself; nothing is left to do after it, so there is no
 ///                        state between, and a start that follows at once is not lost
-enum class RunState : std::uint32_t { stopped, claimed, ready, started };
+enum class RunState : std::uint32_t { started = 0, stopped = 1, claimed = 2, ready = 4 | 2 };
 
 enum class FenceKind : std::uint32_t { instructions, all_spaces, one_space };
 
@@ -52,6 +52,8 @@ struct alignas(64) Hart {
     std::atomic<HartMask> fences_from;
     /// Nonzero: somebody sent this hart's S-mode an interrupt.
     std::atomic<std::uint32_t> software;
+    /// The hart has a compare register of S-mode's own. Read and written by the hart alone.
+    bool own_compare;
 };
 
 /// The registers a trap saves, as trap.S lays them out.
@@ -87,20 +89,21 @@ void console_put(char byte) noexcept;
 /// The next byte received, or -1.
 int console_get() noexcept;
 void console_print(const char* text) noexcept;
+/// Prints a space and the value.
 void console_print_hex(Word value) noexcept;
 
 // --- timer.cpp
-/// Lets S-mode write its own compare register where the hart has one; disarms the timer.
+/// The deadline of a timer that is off.
+inline constexpr std::uint64_t kNeverFires = ~std::uint64_t{0};
+/// Lets S-mode write its own compare register where the hart has one; the timer is off.
 void timer_init() noexcept;
 /// Arms this hart's S-mode timer for an absolute time in ticks, and withdraws a pending interrupt.
 void timer_set(std::uint64_t deadline) noexcept;
-/// Puts this hart's S-mode timer out of reach.
-void timer_disarm() noexcept;
 /// The M-mode timer has fired: passes it on to S-mode.
 void timer_fired() noexcept;
 
 // --- remote.cpp
-/// Finds the harts there are, and wakes those that wait in entry.S.
+/// Finds the harts there are, all of them stopped, and wakes those that wait in entry.S.
 void find_harts() noexcept;
 inline bool exists(Word id) noexcept {
     return id < kMaxHarts && ((present >> id) & 1U) != 0;

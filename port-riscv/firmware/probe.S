@@ -42,11 +42,7 @@ guard_end:
 // S-mode's compare register is enabled by the highest bit of menvcfg (menvcfgh on rv32). A hart
 // without it faults at the register itself; the bit alone proves nothing, since QEMU 7.2 keeps it
 // even with sstc=off.
-#if __riscv_xlen == 64
-#define MENVCFG_STCE_CSR 0x30A
-#else
-#define MENVCFG_STCE_CSR 0x31A
-#endif
+#define MENVCFG_STCE_CSR (0x30A + (64 - __riscv_xlen) / 2)
 #define STIMECMP_CSR 0x14D
     .globl  firmware_enable_sstc
 firmware_enable_sstc:

@@ -16,9 +16,8 @@ namespace ravelin::firmware {
 
 namespace {
 
-constexpr Word kPageBytes = 4096;
 /// Above this many pages a fence flushes everything: cheaper than page by page on any core.
-constexpr Word kFlushPages = 64;
+constexpr Word kPageBytes = 4096, kFlushPages = 64;
 
 volatile std::uint32_t& software_register(Word id) noexcept {
     return device<std::uint32_t>(BOARD_CLINT_BASE + id * 4);
@@ -32,10 +31,6 @@ std::optional<HartMask> named(Word mask, Word base) noexcept {
     const auto chosen = static_cast<HartMask>(wide << base);
     if ((chosen & ~present) != 0) return {};
     return chosen;
-}
-
-bool started(Word id) noexcept {
-    return harts[id].state.load() == RunState::started;
 }
 
 /// Calls `visit` with the id of each hart in the mask.
@@ -55,20 +50,14 @@ void carry_out(const Fence& fence) noexcept {
     const bool one_space = fence.kind == FenceKind::one_space;
     if (fence.kind == FenceKind::instructions) {
         fence_instructions();
-    } else if (!whole_space(fence)) {
-        const Word end = fence.start + fence.size;
-        const Word first = fence.start & ~(kPageBytes - 1);
-        for (Word offset = 0; offset < end - first; offset += kPageBytes) {
-            if (one_space) {
-                flush_page_of_asid(first + offset, fence.asid);
-            } else {
-                flush_page(first + offset);
-            }
-        }
-    } else if (one_space) {
-        flush_asid(fence.asid);
+    } else if (whole_space(fence)) {
+        one_space ? flush_asid(fence.asid) : flush_everything();
     } else {
-        flush_everything();
+        const Word first = fence.start & ~(kPageBytes - 1);
+        const Word bytes = fence.start + fence.size - first;
+        for (Word at = 0; at < bytes; at += kPageBytes) {
+            one_space ? flush_page_of_asid(first + at, fence.asid) : flush_page(first + at);
+        }
     }
 }
 
@@ -77,6 +66,7 @@ void carry_out(const Fence& fence) noexcept {
 void find_harts() noexcept {
     // A software interrupt register that no hart stands behind does not keep what is written.
     for (Word id = 0; id < kMaxHarts; ++id) {
+        harts[id].state.store(RunState::stopped);
         software_register(id) = 1;
         if (software_register(id) != 0) present |= HartMask{1} << id;
     }
@@ -106,7 +96,7 @@ sbi::Error send_interrupts(Word mask, Word base) noexcept {
     for_each(*targets, [=](Word id) {
         if (id == me) {
             csr_set<kMip>(kSupervisorSoftware);
-        } else if (started(id)) {
+        } else if (harts[id].state.load() == RunState::started) {
             harts[id].software.store(1);
             ring(id);
         }
@@ -126,7 +116,7 @@ sbi::Error send_fence(Word mask, Word base, const Fence& fence) noexcept {
     for_each(*targets, [&](Word id) {
         if (id == me) {
             carry_out(fence);
-        } else if (started(id)) {
+        } else if (harts[id].state.load() == RunState::started) {
             self.acks_due.fetch_add(1);
             harts[id].fences_from.fetch_or(HartMask{1} << me);
             ring(id);

@@ -2,7 +2,7 @@
 //
 // Rule: a deadline in the past fires at once, and arming withdraws what an earlier deadline left
 // pending. Both hold because the hardware compares levels; the halves are written in split.h's
-// order. All harts of a machine are alike in Sstc or not; each keeps its own answer all the same.
+// order.
 
 #include "port-riscv/firmware/firmware.h"
 #include "port-riscv/firmware/split.h"
@@ -11,24 +11,12 @@ namespace ravelin::firmware {
 
 namespace {
 
-constexpr Word kCompare = BOARD_CLINT_BASE + 0x4000;
-
-/// Bit h: hart h has its own compare register.
-std::atomic<HartMask> own_compare;
-
-bool has_own_compare(Word id) noexcept {
-    return ((own_compare.load(std::memory_order_relaxed) >> id) & 1U) != 0;
-}
-
+/// The CLINT takes its registers by halves on either width.
 void write_clint(Word id, std::uint64_t deadline) noexcept {
-    const Word reg = kCompare + id * 8;
-    if constexpr (sizeof(Word) == 8) {
-        device<std::uint64_t>(reg) = deadline;
-    } else {
-        write_compare(
-            deadline, [=](std::uint32_t low) { device<std::uint32_t>(reg) = low; },
-            [=](std::uint32_t high) { device<std::uint32_t>(reg + 4) = high; });
-    }
+    const Word compare = BOARD_CLINT_BASE + 0x4000 + id * 8;
+    write_compare(
+        deadline, [=](std::uint32_t low) { device<std::uint32_t>(compare) = low; },
+        [=](std::uint32_t high) { device<std::uint32_t>(compare + 4) = high; });
 }
 
 void write_own(std::uint64_t deadline) noexcept {
@@ -44,28 +32,19 @@ void write_own(std::uint64_t deadline) noexcept {
 }  // namespace
 
 void timer_init() noexcept {
-    const Word id = self_id();
-    write_clint(id, ~std::uint64_t{0});
-    if (firmware_enable_sstc() != 0) {
-        own_compare.fetch_or(HartMask{1} << id, std::memory_order_relaxed);
-    }
-    timer_disarm();
+    harts[self_id()].own_compare = firmware_enable_sstc() != 0;
+    timer_set(kNeverFires);
 }
 
 void timer_set(std::uint64_t deadline) noexcept {
     const Word id = self_id();
-    if (has_own_compare(id)) {
+    if (harts[id].own_compare) {
         write_own(deadline);
         return;
     }
     csr_clear<kMip>(kSupervisorTimer);
     write_clint(id, deadline);
     csr_set<kMie>(kMachineTimer);
-}
-
-void timer_disarm() noexcept {
-    timer_set(~std::uint64_t{0});
-    csr_clear<kMie>(kMachineTimer);
 }
 
 void timer_fired() noexcept {

@@ -4,26 +4,14 @@
 #include "port-riscv/firmware/asm.h"
 
 // struct Frame of firmware.h: ra, t0..t6, a0..a7, sp, mepc.
-#define FRAME_REGS 18
-#define FRAME_BYTES (FRAME_REGS * REG_BYTES)
+#define FRAME_BYTES (18 * REG_BYTES)
 
 .macro each_register op
-    \op     ra, 0 * REG_BYTES(sp)
-    \op     t0, 1 * REG_BYTES(sp)
-    \op     t1, 2 * REG_BYTES(sp)
-    \op     t2, 3 * REG_BYTES(sp)
-    \op     t3, 4 * REG_BYTES(sp)
-    \op     t4, 5 * REG_BYTES(sp)
-    \op     t5, 6 * REG_BYTES(sp)
-    \op     t6, 7 * REG_BYTES(sp)
-    \op     a0, 8 * REG_BYTES(sp)
-    \op     a1, 9 * REG_BYTES(sp)
-    \op     a2, 10 * REG_BYTES(sp)
-    \op     a3, 11 * REG_BYTES(sp)
-    \op     a4, 12 * REG_BYTES(sp)
-    \op     a5, 13 * REG_BYTES(sp)
-    \op     a6, 14 * REG_BYTES(sp)
-    \op     a7, 15 * REG_BYTES(sp)
+    .set    place, 0
+.irp reg, ra, t0, t1, t2, t3, t4, t5, t6, a0, a1, a2, a3, a4, a5, a6, a7
+    \op     \reg, place(sp)
+    .set    place, place + REG_BYTES
+.endr
 .endm
 
     .text

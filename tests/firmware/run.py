@@ -24,11 +24,11 @@ class Failed(Exception):
     """What a run did wrong, in one line."""
 
 
-def run(width, firmware, image, harts, sstc, seconds):
+def run(width, features, firmware, image, harts, seconds):
     """Boots the image once and returns its lines; answers its requests for input."""
     command = [
-        f"qemu-system-riscv{width}", "-M", "virt", "-cpu",
-        f"rv{width},sstc={'on' if sstc else 'off'}", "-smp", str(harts), "-m", "128M",
+        f"qemu-system-riscv{width}", "-M", "virt", "-cpu", f"rv{width},{features}",
+        "-smp", str(harts), "-m", "128M",
         "-accel", "tcg,thread=multi", "-display", "none", "-monitor", "none", "-serial", "stdio",
         "-no-reboot", "-bios", str(firmware), "-kernel", str(image),
     ]
@@ -84,6 +84,7 @@ def main():
     parser.add_argument("--build", required=True, type=pathlib.Path,
                         help="folder with rv64-release/ and rv32-release/")
     parser.add_argument("--suffix", default="-release", help="ending of the two folders' names")
+    parser.add_argument("--only", choices=("opensbi", "ours"), help="only this firmware")
     parser.add_argument("--seconds", type=int, default=60, help="how long one run may take")
     options = parser.parse_args()
 
@@ -92,12 +93,14 @@ def main():
         for sstc in (True, False):
             agreed = {}
             for width, name in ((64, "opensbi"), (64, "ours"), (32, "ours")):
+                if options.only not in (None, name):
+                    continue
                 folder = options.build / f"rv{width}{options.suffix}"
                 firmware = folder / "ravelin-sbi.elf" if name == "ours" else OPENSBI
                 title = f"rv{width} {name:7} harts={harts} sstc={'on ' if sstc else 'off'}"
                 try:
-                    lines = run(width, firmware, folder / "firmware-conformance.bin", harts, sstc,
-                                options.seconds)
+                    lines = run(width, f"sstc={'on' if sstc else 'off'}", firmware,
+                                folder / "firmware-conformance.bin", harts, options.seconds)
                     agreed[width, name] = judge(lines, harts)
                     print(f"pass {title}: {lines[-1]}", flush=True)
                 except Failed as reason:
@@ -109,6 +112,18 @@ def main():
                     failures += 1
                     differing = sorted(set(one) ^ set(other))
                     print(f"FAIL rv64 firmwares differ, harts={harts}: {differing}", flush=True)
+    # A machine that cannot run S-mode ends at once, and says why.
+    for width in (64, 32):
+        folder = options.build / f"rv{width}{options.suffix}"
+        try:
+            lines = run(width, "s=off,h=off,sstc=off", folder / "ravelin-sbi.elf",
+                        folder / "firmware-conformance.bin", 1, options.seconds)
+            if lines != ["ravelin-sbi: the boot hart has no S-mode"]:
+                raise Failed(f"printed {lines}")
+            print(f"pass rv{width} ours    without S-mode: {lines[0]}", flush=True)
+        except Failed as reason:
+            failures += 1
+            print(f"FAIL rv{width} ours    without S-mode: {reason}", flush=True)
     return 1 if failures else 0
 
 

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "port-riscv/firmware/sbi.h"
+#include "port-riscv/sbi.h"
 
 #include <atomic>
 #include <cstdint>
