@@ -140,7 +140,9 @@ class Port {
         return memory_ + std::size_t{frame.value} * kPageSize;
     }
     FrameNumber frame_number(const void* pointer) noexcept {
-        return {static_cast<u32>((static_cast<const std::byte*>(pointer) - memory_) / kPageSize)};
+        const auto offset =
+            static_cast<std::size_t>(static_cast<const std::byte*>(pointer) - memory_);
+        return {static_cast<u32>(offset / kPageSize)};
     }
     void activate(HartIndex hart, FrameNumber root, u32 space) noexcept {
         harts[hart.value].root = root;
