@@ -1,0 +1,593 @@
+// The machine and the loop of its harts; the port's functions that are not inline. See machine.h.
+
+#include "port-hosted/source/machine.h"
+
+#include <link.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+
+#include "port-hosted/source/guest.h"
+#include "port-hosted/source/panic.h"
+
+namespace ravelin::hosted {
+
+namespace {
+
+thread_local Hart* this_hart = nullptr;
+
+constexpr u32 kFramesInMib = 1024 * 1024 / kPageSize;
+
+// Where a machine's clock stands when it boots: not 0, so that nobody takes 0 for a time.
+constexpr u64 kBootTime = 1'000;
+
+// The frames that a strict machine's RAM lacks in its middle.
+constexpr u32 kHoleFrames = 16;
+
+// A strict machine's timer comes early rather than farther away than this.
+constexpr u64 kStrictFarthest = kTimebase;
+
+u64 mix(u64 seed, u64 purpose) {
+    u64 value = seed + purpose * 0x9e3779b97f4a7c15u;
+    value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9u;
+    value = (value ^ value >> 27) * 0x94d049bb133111ebu;
+    return value ^ value >> 31;
+}
+
+int find_image(dl_phdr_info* info, std::size_t, void* found) {
+    Image& image = *static_cast<Image*>(found);
+    image.base = info->dlpi_addr;
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+        const auto& header = info->dlpi_phdr[i];
+        if (header.p_type == PT_LOAD && (header.p_flags & PF_X) != 0) {
+            image.text = info->dlpi_addr + header.p_vaddr;
+            image.text_end = image.text + header.p_memsz;
+        }
+    }
+    return 1; // the executable comes first
+}
+
+void check(const HostedOptions& options) {
+    if (options.harts < 1 || options.harts > kMaxHarts) {
+        throw std::invalid_argument("harts: 1 to " + std::to_string(kMaxHarts));
+    }
+    if (options.memory_mib < 1 || options.memory_mib > 4'096) {
+        throw std::invalid_argument("memory: 1 to 4096 MiB");
+    }
+    if (options.trace_mib > 4'096) {
+        throw std::invalid_argument("trace: 0 to 4096 MiB");
+    }
+}
+
+} // namespace
+
+void panic(const char* format, ...) noexcept {
+    char line[256];
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = std::vsnprintf(line, sizeof line - 1, format, arguments);
+    va_end(arguments);
+    const std::size_t used = std::min<std::size_t>(static_cast<std::size_t>(std::max(length, 0)), sizeof line - 2);
+    line[used] = '\n';
+    const char head[] = "ravelin hosted port: ";
+    static_cast<void>(!::write(2, head, sizeof head - 1));
+    static_cast<void>(!::write(2, line, used + 1));
+    std::abort();
+}
+
+const Image& image() {
+    static const Image found = [] {
+        Image image;
+        ::dl_iterate_phdr(find_image, &image);
+        return image;
+    }();
+    return found;
+}
+
+// The empty statement with a memory clobber keeps a compiler from taking the function for one whose
+// result cannot change.
+[[gnu::noinline]] Hart* current_hart() {
+    asm volatile("" ::: "memory");
+    return this_hart;
+}
+
+[[gnu::noinline]] void set_current_hart(Hart* hart) {
+    this_hart = hart;
+    asm volatile("" ::: "memory");
+}
+
+KernelStack::KernelStack() : memory_(kSize, PROT_READ | PROT_WRITE) {
+    if (::mprotect(memory_.start(), kPageSize, PROT_NONE) != 0) {
+        throw std::system_error(errno, std::generic_category(), "mprotect");
+    }
+}
+
+Machine::Machine(const HostedOptions& wanted) :
+    options((check(wanted), wanted)),
+    port(*this),
+    real(options.clock == Clock::threads),
+    limit(options.limit.value_or(kNever).value),
+    frames(1 + (options.memory_mib + options.trace_mib) * kFramesInMib),
+    random_state(mix(options.seed, 1)) {
+    memory_file = static_cast<int>(::syscall(SYS_memfd_create, "ravelin-ram", 1u /* MFD_CLOEXEC */));
+    if (memory_file < 0) {
+        throw std::system_error(errno, std::generic_category(), "memfd_create");
+    }
+    const std::size_t bytes = std::size_t{frames} * kPageSize;
+    if (::ftruncate(memory_file, static_cast<off_t>(bytes)) != 0) {
+        const int error = errno;
+        ::close(memory_file);
+        throw std::system_error(error, std::generic_category(), "ftruncate");
+    }
+    ram = HostMemory(bytes, PROT_READ | PROT_WRITE, memory_file);
+    windows = std::make_unique<Windows>(Windows::Ram{memory_file, ram.start(), frames},
+                                        options.window_pages, options.strict, mix(options.seed, 2));
+    for (u32 i = 0; i < options.harts; ++i) {
+        harts[i] = std::make_unique<Hart>();
+        Hart& hart = *harts[i];
+        hart.machine = this;
+        hart.index = {i};
+        fiber_make(hart.loop, hart.stack.bottom(), KernelStack::kSize - kPageSize,
+                   KernelStack::kSize - kPageSize, loop_entry);
+        hart.stopped = &hart.loop;
+        port.turns_[i].random = mix(options.seed, 16 + i);
+    }
+
+    const u32 ordinary = options.memory_mib * kFramesInMib;
+    if (options.strict) {
+        ram_runs = {{{1}, ordinary / 2}, {{1 + ordinary / 2 + kHoleFrames}, ordinary - ordinary / 2 - kHoleFrames}};
+    } else {
+        ram_runs = {{{1}, ordinary}};
+    }
+    devices = options.devices;
+    devices.push_back({.kind = DeviceKind::reset});
+    port.ram_ = ram.start();
+    port.real_ = real;
+    port.costs_ = !real && options.cost_model;
+    port.plain_timer_ = !real && !options.strict;
+    port.board_ = {.timebase = kTimebase,
+                   .harts = options.harts,
+                   .ram = ram_runs,
+                   .devices = devices,
+                   .trace = {{1 + ordinary}, options.trace_mib * kFramesInMib}};
+}
+
+Machine::~Machine() {
+    for (auto& hart : harts) {
+        if (hart != nullptr) {
+            fiber_drop(hart->loop);
+        }
+    }
+    ::close(memory_file);
+}
+
+u64 Machine::random() {
+    random_state += 0x9e3779b97f4a7c15u;
+    return mix(random_state, 0);
+}
+
+Result Machine::run(Kernel& the_kernel, const BootProgram& the_program) {
+    if (began) {
+        panic("a machine runs once");
+    }
+    if (current_hart() != nullptr) {
+        panic("a machine is run from inside another one's OS thread");
+    }
+    began = true;
+    kernel = &the_kernel;
+    program = &the_program;
+    std::jthread watchdog;
+    if (options.watchdog_seconds != 0) {
+        watchdog = std::jthread([this](std::stop_token stop) { watch(stop); });
+    }
+    if (real) {
+        run_threads();
+    } else {
+        AlternateStack alternate;
+        for (auto& hart : harts) {
+            if (hart != nullptr) {
+                hart->alternate = alternate.stack();
+            }
+        }
+        fiber_adopt(main);
+        port.turns_[0].started = true;
+        port.turns_[0].time = kBootTime;
+        set_current_hart(harts[0].get());
+        fiber_switch(main, harts[0]->loop);
+        set_current_hart(nullptr);
+    }
+    for (const auto& hart : harts) {
+        result.entries += hart != nullptr ? hart->entries.load() : 0;
+    }
+    return result;
+}
+
+// Ends the process when no hart has entered the kernel for the time of the watchdog. A stop in a
+// debugger stops this thread too, so it counts as one step at most.
+void Machine::watch(std::stop_token stop) {
+    constexpr u32 kStepsInSecond = 4;
+    std::mutex mutex;
+    std::condition_variable_any wake;
+    std::unique_lock lock(mutex);
+    u64 before = 0;
+    for (u32 still = 0; still < options.watchdog_seconds * kStepsInSecond;) {
+        wake.wait_for(lock, stop, std::chrono::milliseconds(1'000 / kStepsInSecond), [] { return false; });
+        if (stop.stop_requested()) {
+            return;
+        }
+        u64 now = 0;
+        for (const auto& hart : harts) {
+            now += hart != nullptr ? hart->entries.load(std::memory_order_relaxed) : 0;
+        }
+        still = now == before ? still + 1 : 0;
+        before = now;
+    }
+    std::fprintf(stderr,
+                 "ravelin: no progress: no hart has entered the kernel for %u seconds of host time "
+                 "(a guest that makes no call%s, or a kernel that does not return)\n",
+                 options.watchdog_seconds, real ? "" : " and reads no clock in virtual time");
+    std::fflush(nullptr);
+    std::_Exit(kWatchdogExit);
+}
+
+void Machine::finish(Hart& hart, Fiber& self, End end, u64 time) {
+    if (real) {
+        {
+            std::lock_guard hold(end_mutex);
+            if (!over) {
+                over = true;
+                result.end = end;
+                result.time = {time};
+                stopping = true;
+            }
+        }
+        ended.notify_all();
+        leave(hart, self);
+    }
+    result.end = end;
+    result.time = {time};
+    fiber_switch(self, main);
+    __builtin_unreachable();
+}
+
+void Machine::set_line(u32 source, bool high) {
+    if (source == 0 || source >= Interrupts::kSources) {
+        throw std::invalid_argument("interrupt source: 1 to 1023");
+    }
+    interrupts.set_line(source, high);
+    if (!interrupts.asserted()) {
+        return;
+    }
+    if (real) {
+        for (auto& hart : harts) {
+            if (hart != nullptr) {
+                poke(*hart);
+            }
+        }
+    } else if (Hart* running = current_hart()) {
+        const u64 soon = turn(*running).time + 1;
+        for (u32 i = 0; i < options.harts; ++i) {
+            Port::Turn& other = port.turns_[i];
+            if (other.started && other.listening && i != running->index.value) {
+                other.key = std::min(other.key, soon);
+                port.horizon_ = std::min(port.horizon_, other.key);
+            }
+        }
+    }
+}
+
+void Machine::loop_entry(Transfer transfer) {
+    Hart& hart = *current_hart();
+    fiber_arrived(hart.loop, transfer);
+    hart.machine->loop(hart);
+}
+
+void Machine::loop(Hart& hart) {
+    Port::Context* next = hart.index.value == 0 ? boot(*kernel, *program) : hart_online(*kernel, hart.index);
+    for (;;) {
+        const Trap trap = next != nullptr ? run_user(hart, *next) : idle(hart);
+        hart.entries.store(hart.entries.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        if (!real) {
+            // Every entry takes time, whatever the cost model says.
+            Port::Turn& mine = turn(hart);
+            if (++mine.time > port.horizon_) {
+                block(hart, hart.loop, mine.time, false);
+            }
+        }
+        next = enter(*kernel, hart.index, trap);
+    }
+}
+
+bool Machine::interrupt_due(Hart& hart) {
+    const Port::Turn& mine = turn(hart);
+    if (interrupts.asserted()) {
+        return true;
+    }
+    return real ? hart.kicked.load(std::memory_order_seq_cst) != 0 || mine.armed <= Port::real_now().value
+                : mine.kick_at <= mine.time || mine.armed <= mine.time;
+}
+
+// In the order in which RISC-V takes them: external, software, timer. A timer's stays pending until
+// the hart arms again.
+bool Machine::take_interrupt(Hart& hart, Trap& trap) {
+    if (!interrupt_due(hart)) {
+        return false;
+    }
+    Port::Turn& mine = turn(hart);
+    if (interrupts.asserted()) {
+        trap.kind = TrapKind::external;
+    } else if (real ? hart.kicked.exchange(0, std::memory_order_seq_cst) != 0 : mine.kick_at <= mine.time) {
+        mine.kick_at = kNever.value;
+        trap.kind = TrapKind::kick;
+    } else {
+        trap.kind = TrapKind::timer;
+    }
+    return true;
+}
+
+Trap Machine::run_user(Hart& hart, Port::Context& context) {
+    for (;;) {
+        if (real) {
+            if (stopping) {
+                leave(hart, hart.loop);
+            }
+            hart.signalled.store(0, std::memory_order_relaxed);
+        } else if (turn(hart).time >= limit) {
+            park(hart, hart.loop);
+        }
+        Trap trap;
+        if (take_interrupt(hart, trap)) {
+            context.was_call = context.again; // a call still to be taken again stays so
+            return trap;
+        }
+        if (context.again != 0) {
+            context.again = 0;
+            return {.kind = TrapKind::call};
+        }
+        if (context.thread == nullptr) {
+            context.thread = begin(context);
+        }
+        context.was_call = 0;
+        if (context.thread == nullptr) {
+            return {.kind = TrapKind::fault, .fault = FaultKind::fetch, .address = context.entry};
+        }
+        windows->check_resume(hart.index, context.space);
+        GuestThread& guest = *context.thread;
+        guest.hart.store(&hart, std::memory_order_relaxed);
+        guest.runs.store(guest.runs.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        hart.guest.store(&guest, std::memory_order_relaxed);
+        if (real) {
+            // Whoever kicks sees this mark, or this hart sees the kick.
+            hart.where.store(Where::user, std::memory_order_seq_cst);
+            if (hart.kicked.load(std::memory_order_seq_cst) != 0 || interrupts.asserted() || stopping) {
+                hart.where.store(Where::kernel, std::memory_order_relaxed);
+                continue;
+            }
+        }
+        fiber_switch(hart.loop, guest.fiber);
+        if (real) {
+            hart.where.store(Where::kernel, std::memory_order_relaxed);
+        }
+        hart.guest.store(nullptr, std::memory_order_relaxed);
+        switch (guest.why.load(std::memory_order_relaxed)) {
+        case Why::call: context.was_call = 1; return {.kind = TrapKind::call};
+        case Why::fault:
+            return {.kind = TrapKind::fault,
+                    .fault = guest.fault.load(std::memory_order_relaxed),
+                    .address = guest.address.load(std::memory_order_relaxed)};
+        case Why::interrupt: break;
+        }
+    }
+}
+
+Trap Machine::idle(Hart& hart) {
+    for (;;) {
+        Trap trap;
+        if (real) {
+            if (stopping) {
+                leave(hart, hart.loop);
+            }
+            const u32 seen = hart.events.load(std::memory_order_seq_cst);
+            if (take_interrupt(hart, trap)) {
+                return trap;
+            }
+            sleep(hart, seen, turn(hart).armed);
+        } else {
+            Port::Turn& mine = turn(hart);
+            if (mine.time >= limit) {
+                park(hart, hart.loop);
+            }
+            if (take_interrupt(hart, trap)) {
+                return trap;
+            }
+            block(hart, hart.loop, std::min({mine.armed, mine.kick_at, limit}), true);
+        }
+    }
+}
+
+// The host's side of a thread that runs for the first time; null if its entry is no code, so that it
+// faults instead.
+GuestThread* Machine::begin(Port::Context& context) {
+    const std::uintptr_t address = image().base + context.entry;
+    if (context.entry > ~image().base || address < image().text || address >= image().text_end) {
+        return nullptr;
+    }
+    GuestThread* thread = stacks.take(guest_entry);
+    if (thread == nullptr) {
+        panic("the host has no room for another guest stack (vm.max_map_count?)");
+    }
+    thread->context = &context;
+    thread->base = windows->base(context.space);
+    return thread;
+}
+
+} // namespace ravelin::hosted
+
+namespace ravelin {
+
+using hosted::panic;
+
+Ticks Port::real_now() noexcept {
+    timespec now;
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    constexpr u64 kNanos = 1'000'000'000 / hosted::kTimebase;
+    return {static_cast<u64>(now.tv_sec) * hosted::kTimebase + static_cast<u64>(now.tv_nsec) / kNanos};
+}
+
+void Port::arm_slowly(HartIndex hart) noexcept {
+    Turn& turn = turns_[hart.value];
+    if (machine_.options.strict && turn.armed != kNever.value) {
+        turn.armed = std::min(turn.armed, now(hart).value + hosted::kStrictFarthest);
+    }
+    if (real_) {
+        machine_.set_timer(*machine_.harts[hart.value]);
+    }
+}
+
+void Port::pass_turn(HartIndex hart) noexcept {
+    hosted::Hart& mine = *machine_.harts[hart.value];
+    machine_.block(mine, mine.loop, turns_[hart.value].time, false);
+}
+
+bool Port::start(HartIndex hart, HartIndex other) noexcept {
+    if (other.value >= board_.harts) {
+        return false;
+    }
+    return real_ ? machine_.start_thread(other) : machine_.start_virtual(hart, other);
+}
+
+void Port::kick(HartIndex hart, HartMask harts) noexcept {
+    if (real_) {
+        machine_.kick_real(harts);
+    } else {
+        machine_.kick_virtual(hart, harts);
+    }
+}
+
+void Port::wait(HartIndex hart) noexcept {
+    hosted::Hart& mine = *machine_.harts[hart.value];
+    if (real_) {
+        machine_.wait_real(mine);
+    } else {
+        machine_.wait_virtual(mine);
+    }
+}
+
+bool Port::make_context(HartIndex, Context& context, const ContextStart& start) noexcept {
+    if (machine_.contexts.load(std::memory_order_relaxed) == hosted::StackPool::kMostSlots) {
+        return false;
+    }
+    machine_.contexts.fetch_add(1, std::memory_order_relaxed);
+    context = {.registers = {start.argument},
+               .entry = start.entry,
+               .stack = start.stack,
+               .thread = nullptr,
+               .space = start.space,
+               .made = 1,
+               .again = 0,
+               .was_call = 0};
+    return true;
+}
+
+void Port::drop_context(HartIndex, Context& context) noexcept {
+    if (context.made == 0) {
+        panic("drop_context: a context that was never made");
+    }
+    if (context.thread != nullptr) {
+        machine_.stacks.give(*context.thread);
+    }
+    machine_.contexts.fetch_sub(1, std::memory_order_relaxed);
+    context = {};
+}
+
+void Port::activate(HartIndex hart, FrameNumber root, u32 space) noexcept {
+    machine_.windows->activate(hart, root, space);
+}
+
+void Port::flush(HartIndex hart, u32 space, Word address, u32 count) noexcept {
+    machine_.windows->flush(hart, space, address, count);
+}
+
+void Port::release_space(HartIndex hart, u32 space) noexcept {
+    machine_.windows->release(hart, space);
+}
+
+void Port::assert_frame_unmapped(FrameNumber frame) noexcept {
+    machine_.windows->assert_unmapped(frame);
+}
+
+u32 Port::claim(HartIndex) noexcept {
+    return machine_.interrupts.claim();
+}
+
+void Port::complete(HartIndex, u32 source) noexcept {
+    machine_.interrupts.complete(source);
+}
+
+void Port::set_enabled(HartIndex, u32 source, bool on) noexcept {
+    machine_.interrupts.set_enabled(source, on);
+}
+
+void Port::console(HartIndex, std::span<const char> bytes) noexcept {
+    if (machine_.options.console) {
+        machine_.options.console(bytes);
+        return;
+    }
+    while (!bytes.empty()) {
+        const ssize_t wrote = ::write(1, bytes.data(), bytes.size());
+        if (wrote <= 0 && errno != EINTR) {
+            return; // nobody reads it any more
+        }
+        bytes = bytes.subspan(static_cast<std::size_t>(std::max<ssize_t>(wrote, 0)));
+    }
+}
+
+void Port::entropy(std::span<std::byte, 32> seed) noexcept {
+    for (u64 i = 0; i < 4; ++i) {
+        const u64 word = hosted::mix(machine_.options.seed, 32 + i);
+        std::memcpy(seed.data() + 8 * i, &word, 8);
+    }
+}
+
+void Port::reset(HartIndex hart, ResetKind kind) noexcept {
+    hosted::Hart& mine = *machine_.harts[hart.value];
+    const hosted::End end = kind == ResetKind::off      ? hosted::End::off
+                            : kind == ResetKind::reboot ? hosted::End::reboot
+                                                        : hosted::End::off_failed;
+    machine_.finish(mine, mine.loop, end, now(hart).value);
+}
+
+} // namespace ravelin
+
+namespace ravelin::hosted {
+
+HostedMachine::HostedMachine(const HostedOptions& options) : machine_(std::make_unique<Machine>(options)) {}
+HostedMachine::~HostedMachine() = default;
+
+Port& HostedMachine::port() {
+    return machine_->port;
+}
+
+BootProgram HostedMachine::boot_program(void (*entry)(Word argument), Word argument) {
+    return {.entry = entry_value(entry), .stack = 0, .argument = argument, .segments = {}};
+}
+
+Result HostedMachine::run(Kernel& kernel, const BootProgram& program) {
+    return machine_->run(kernel, program);
+}
+
+void HostedMachine::set_line(u32 source, bool high) {
+    machine_->set_line(source, high);
+}
+
+Word entry_value(void (*entry)(Word argument)) {
+    return reinterpret_cast<Word>(entry) - image().base;
+}
+
+} // namespace ravelin::hosted
