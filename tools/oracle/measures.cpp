@@ -102,7 +102,7 @@ std::vector<Figure> figures(const Trace& trace, const Replay& replay, const Wind
     };
 }
 
-Measure wake_no_preempt(const Trace&, const Replay& replay, const Window& window,
+Measure wake_no_preempt(const Replay& replay, const Window& window,
                         std::uint16_t account, std::uint64_t at_least) {
     const auto ids = budgets_of(replay, account);
     Measure measure;
@@ -215,7 +215,7 @@ Measure round_robin(const Trace& trace, const Replay& replay, const Window& wind
     return measure;
 }
 
-Measure ties(const Trace&, const Replay& replay, std::uint16_t account, std::uint64_t size) {
+Measure ties(const Replay& replay, std::uint16_t account, std::uint64_t size) {
     const auto ids = budgets_of(replay, account);
     std::map<std::uint32_t, std::vector<const Wake*>> by_entry;
     for (const Wake& wake : replay.wakes) {

@@ -41,7 +41,7 @@ std::vector<Figure> figures(const Trace& trace, const Replay& replay, const Wind
 /// Wakes of the account's budgets that were answered over another budget's running thread, which
 /// then kept its hart to its slice's end or left it by itself. A finding for each that lost it
 /// otherwise, and one if there are fewer than `at_least`.
-Measure wake_no_preempt(const Trace& trace, const Replay& replay, const Window& window,
+Measure wake_no_preempt(const Replay& replay, const Window& window,
                         std::uint16_t account, std::uint64_t at_least);
 
 /// Rounds in which the account's `threads` threads ran in (pid, tid) order, each once, wrapping:
@@ -54,6 +54,6 @@ Measure round_robin(const Trace& trace, const Replay& replay, const Window& wind
 
 /// Groups of `size` of the account's budgets that woke in one entry at one pass and were then first
 /// picked in ascending id. A finding for one that was not, and one if there is none.
-Measure ties(const Trace& trace, const Replay& replay, std::uint16_t account, std::uint64_t size);
+Measure ties(const Replay& replay, std::uint16_t account, std::uint64_t size);
 
 }  // namespace ravelin::oracle

@@ -1,0 +1,104 @@
+// Case files: what is run and how it is judged. tests/cases/README.md describes every field.
+//
+// Reading is strict: an unknown key, a wrong type, a value out of range, a name that is not known is
+// one error with file and line. Invariant: a Case that load_case gives is consistent in itself.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace ravelin::testbench {
+
+enum class Port : std::uint8_t { hosted, rv64, rv32 };
+enum class Op : std::uint8_t { within, at_least, at_most };
+
+inline constexpr std::uint32_t kMaxHarts = 8;
+
+const std::vector<std::string>& port_names();
+std::string name_of(Port port);
+std::string name_of(Op op);
+std::optional<Port> port_named(const std::string& name);
+
+struct JudgedBudget {
+    std::string name;
+    std::uint16_t account = 0;
+    std::uint64_t weight = 0;
+    std::uint64_t threads = 1;
+    std::vector<std::uint32_t> windows;  ///< empty: all
+};
+
+struct ShareRule {
+    std::size_t budget = 0;
+    std::uint32_t window = 1;
+    Op op = Op::within;
+    std::optional<std::int64_t> want;  ///< per 1000; none: water-filling
+    std::int64_t tolerance = 50;
+    std::int64_t host_tolerance = 100;
+    std::vector<std::uint32_t> harts;  ///< empty: all
+};
+
+struct FigureRule {
+    std::string name;
+    Op op = Op::at_least;
+    std::int64_t target = 0;
+    std::vector<std::uint32_t> harts;
+};
+
+struct WakeRule {
+    std::size_t budget = 0;
+    std::uint64_t at_least = 1;
+};
+
+struct RoundRobinRule {
+    std::size_t budget = 0;
+    std::uint64_t threads = 1;
+    std::uint64_t rounds = 1;
+    std::uint64_t tolerance = 100;
+};
+
+struct TiesRule {
+    std::vector<std::size_t> groups;
+    std::uint64_t size = 2;
+};
+
+struct Case {
+    std::string name;
+    std::filesystem::path file;
+    std::string description;
+    std::string program;
+    std::vector<Port> ports;
+    std::vector<std::uint32_t> harts;
+    bool keep_harts = false;
+    std::vector<std::uint64_t> seeds;
+    bool host_clock = false;
+    std::uint32_t timeout_s = 60;
+    std::uint32_t memory_mib = 64;
+    bool checked = true;
+    std::uint32_t slice_us = 1000;
+    std::vector<std::string> needs;
+    std::vector<std::string> expect;
+    std::vector<std::string> forbid;
+    std::string ends = "off";
+    std::optional<std::string> must_fail;
+    std::vector<JudgedBudget> budgets;
+    std::vector<ShareRule> shares;
+    std::vector<FigureRule> figures;
+    std::optional<WakeRule> wake_no_preempt;
+    std::optional<RoundRobinRule> round_robin;
+    std::optional<TiesRule> ties;
+};
+
+/// A case, or one line that says what is wrong: "FILE:LINE: MESSAGE".
+std::variant<Case, std::string> load_case(const std::filesystem::path& file);
+
+/// The names of the cases of a folder, sorted.
+std::vector<std::string> case_names(const std::filesystem::path& folder);
+
+/// The checks that `must_fail` may name.
+std::vector<std::string> check_names();
+
+}  // namespace ravelin::testbench

@@ -1,0 +1,271 @@
+#include "tools/testbench/runner.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <regex>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "tools/testbench/process.h"
+
+namespace ravelin::testbench {
+
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::uint32_t kUsualSlice = 1000;
+
+/// The build directory of a plan: port, profile, and the slice if it is another.
+std::string preset_of(const RunPlan& plan) {
+    return fmt::format("{}-{}{}", name_of(plan.port), plan.judged->checked ? "checked" : "release",
+                       plan.judged->slice_us == kUsualSlice
+                           ? ""
+                           : fmt::format("-slice{}", plan.judged->slice_us));
+}
+
+/// The last line of a text that is not empty.
+std::string last_line(const std::string& text) {
+    std::size_t end = text.find_last_not_of("\r\n ");
+    if (end == std::string::npos) {
+        return "";
+    }
+    const std::size_t begin = text.find_last_of('\n', end);
+    return text.substr(begin == std::string::npos ? 0 : begin + 1,
+                       end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+}
+
+/// What a process's end says against it, or nothing. `good` is the exit code it should have.
+std::string how_it_broke(const ProcessResult& process, std::uint32_t timeout_s, int good) {
+    const std::string said =
+        process.errors.empty() ? "" : fmt::format(" ({})", last_line(process.errors));
+    if (process.timed_out) {
+        return fmt::format("no end within {} s of the host's time; killed{}", timeout_s, said);
+    }
+    if (process.signal != 0) {
+        return fmt::format("ended by signal {} ({}){}", process.signal, strsignal(process.signal), said);
+    }
+    if (process.exit_code != good) {
+        return fmt::format("exit code {}, not {}{}", process.exit_code, good, said);
+    }
+    return "";
+}
+
+bool ends_well(const Case& judged) {
+    return judged.ends == "off" || judged.ends == "reboot";
+}
+
+/// The kernel in a Linux process.
+class HostedRunner final : public Runner {
+  public:
+    std::string missing(const RunPlan& plan) const override {
+        const fs::path program = program_of(plan);
+        return fs::exists(program) ? ""
+                                   : fmt::format("there is no {}: build it with ./ravelin build {}",
+                                                 program.string(), preset_of(plan));
+    }
+
+    RunResult run(const RunPlan& plan) const override {
+        RunResult result;
+        result.preset = preset_of(plan);
+        std::vector<std::string> command = {
+            program_of(plan).string(),
+            "--program", plan.judged->program,
+            "--harts",   std::to_string(plan.harts),
+            "--seed",    std::to_string(plan.seed),
+            "--clock",   clock_name(plan.host_clock),
+            "--memory",  std::to_string(plan.judged->memory_mib)};
+        if (plan.judged->checked) {
+            command.insert(command.end(), {"--trace", plan.trace.string()});
+        }
+        result.command = fmt::format("{}", fmt::join(command, " "));
+        const ProcessResult process =
+            run_process(command, seconds(plan.judged->timeout_s), [&](std::string_view line) {
+                result.console.emplace_back(line);
+                return true;
+            });
+        result.wall_s = process.wall_s;
+        result.not_run = process.not_started;
+        if (result.not_run.empty()) {
+            result.broke =
+                how_it_broke(process, plan.judged->timeout_s, ends_well(*plan.judged) ? 0 : 1);
+            result.has_trace = fs::exists(plan.trace);
+        }
+        return result;
+    }
+
+    std::string clock_name(bool host_clock) const override {
+        return host_clock ? "threads" : "virtual";
+    }
+
+  private:
+    static fs::path program_of(const RunPlan& plan) {
+        return plan.root / "build" / preset_of(plan) / "port-hosted" / "ravelin-hosted-run";
+    }
+};
+
+/// A RISC-V kernel in QEMU. Guest RAM is a file that the trace is read from when the machine is off;
+/// the kernel's console lines say where it is and how the machine ended, since QEMU's exit code does not.
+class QemuRunner final : public Runner {
+  public:
+    explicit QemuRunner(Port port) : port_(port) {}
+
+    std::string missing(const RunPlan& plan) const override {
+        if (find_program(emulator()).empty()) {
+            return fmt::format("{} is not installed", emulator());
+        }
+        std::vector<fs::path> files = {kernel_of(plan), image_of(plan)};
+        if (const fs::path firmware = firmware_of(plan); firmware != "default") {
+            files.push_back(firmware);
+        }
+        for (const fs::path& file : files) {
+            if (!fs::exists(file)) {
+                return fmt::format("there is no {}: build it with ./ravelin build {}", file.string(),
+                                   preset_of(plan));
+            }
+        }
+        return "";
+    }
+
+    RunResult run(const RunPlan& plan) const override {
+        RunResult result;
+        result.preset = preset_of(plan);
+        fs::path ram = plan.trace;
+        ram += ".ram";
+        const std::vector<std::string> command = command_for(plan, ram);
+        result.command = fmt::format("{}", fmt::join(command, " "));
+
+        static const std::regex trace_line("RAVELIN-TRACE (0x)?([0-9a-f]+) ([0-9]+)");
+        static const std::regex end_line("RAVELIN-END (off|reboot|failed|panic)");
+        std::uint64_t address = 0;
+        std::uint64_t bytes = 0;
+        std::string end;
+        const auto on_line = [&](std::string_view text) {
+            const std::string line(text);
+            std::smatch match;
+            if (std::regex_search(line, match, trace_line)) {
+                address = std::strtoull(match[2].str().c_str(), nullptr, 16);
+                bytes = std::strtoull(match[3].str().c_str(), nullptr, 10);
+            } else if (std::regex_search(line, match, end_line)) {
+                end = match[1];
+            } else {
+                result.console.push_back(line);
+            }
+            return end.empty();
+        };
+        const ProcessResult process =
+            run_process(command, seconds(plan.judged->timeout_s), on_line, milliseconds(2000));
+        result.wall_s = process.wall_s;
+        result.not_run = process.not_started;
+        if (!result.not_run.empty()) {
+            return result;
+        }
+        if (end.empty()) {
+            result.broke = how_it_broke(process, plan.judged->timeout_s, 0);
+            if (result.broke.empty()) {
+                result.broke = "the machine ended without saying how";
+            }
+        } else if (end != plan.judged->ends) {
+            result.broke = fmt::format("the machine ended '{}', not '{}'", end, plan.judged->ends);
+        }
+        if (bytes != 0) {
+            result.has_trace = copy_out(ram, address, bytes, plan.trace);
+        }
+        std::error_code ignored;
+        fs::remove(ram, ignored);
+        return result;
+    }
+
+    std::string clock_name(bool host_clock) const override { return host_clock ? "host" : "icount"; }
+
+  private:
+    Port port_;
+
+    /// Where RAM begins on QEMU's virt machine.
+    static constexpr std::uint64_t kRamBase = 0x8000'0000;
+
+    std::string emulator() const {
+        return port_ == Port::rv64 ? "qemu-system-riscv64" : "qemu-system-riscv32";
+    }
+
+    static fs::path folder_of(const RunPlan& plan) { return plan.root / "build" / preset_of(plan); }
+    static fs::path kernel_of(const RunPlan& plan) { return folder_of(plan) / "ravelin-kernel.bin"; }
+    static fs::path image_of(const RunPlan& plan) {
+        return folder_of(plan) / "programs" / (plan.judged->program + ".img");
+    }
+
+    /// RAVELIN_SBI, else QEMU's own OpenSBI, else (rv32 has none) ours.
+    fs::path firmware_of(const RunPlan& plan) const {
+        if (const char* named = std::getenv("RAVELIN_SBI"); named != nullptr && *named != '\0') {
+            return named;
+        }
+        return port_ == Port::rv64 ? fs::path("default") : folder_of(plan) / "ravelin-sbi.bin";
+    }
+
+    std::vector<std::string> command_for(const RunPlan& plan, const fs::path& ram) const {
+        const std::string mib = std::to_string(plan.judged->memory_mib);
+        std::vector<std::string> command = {
+            emulator(),
+            "-M", "virt,memory-backend=ram",
+            "-object",
+            fmt::format("memory-backend-file,id=ram,size={}M,mem-path={},share=on", mib, ram.string()),
+            "-m", mib,
+            "-nographic", "-monitor", "none", "-serial", "stdio", "-no-reboot",
+            "-seed", std::to_string(plan.seed),
+            "-smp", std::to_string(plan.harts),
+            "-bios", firmware_of(plan).string(),
+            "-kernel", kernel_of(plan).string(),
+            "-initrd", image_of(plan).string()};
+        if (plan.host_clock) {
+            command.insert(command.end(), {"-accel", "tcg,thread=multi"});
+        } else {
+            command.insert(command.end(), {"-icount", "shift=3,sleep=off"});
+        }
+        return command;
+    }
+
+    static bool copy_out(const fs::path& ram, std::uint64_t address, std::uint64_t bytes,
+                         const fs::path& to) {
+        std::error_code error;
+        const std::uint64_t size = fs::file_size(ram, error);
+        if (error || address < kRamBase || bytes > size || address - kRamBase > size - bytes) {
+            return false;
+        }
+        std::ifstream from(ram, std::ios::binary);
+        from.seekg(static_cast<std::streamoff>(address - kRamBase));
+        std::vector<char> buffer(static_cast<std::size_t>(bytes));
+        from.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
+        std::ofstream out(to, std::ios::binary);
+        out.write(buffer.data(), from.gcount());
+        return out.good();
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Runner> runner_for(Port port) {
+    if (port == Port::hosted) {
+        return std::make_unique<HostedRunner>();
+    }
+    return std::make_unique<QemuRunner>(port);
+}
+
+std::vector<std::string> clock_names(Port port) {
+    return port == Port::hosted ? std::vector<std::string>{"virtual", "threads"}
+                                : std::vector<std::string>{"icount", "host"};
+}
+
+std::optional<bool> host_clock_named(Port port, const std::string& word) {
+    const std::vector<std::string> names = clock_names(port);
+    if (word == names[0]) {
+        return false;
+    }
+    return word == names[1] ? std::optional(true) : std::nullopt;
+}
+
+}  // namespace ravelin::testbench

@@ -1,0 +1,59 @@
+// Runners: one class for each way of running a guest program on a kernel. A runner starts it, follows its
+// console, ends it, and leaves the trace in a file; it judges nothing.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/testbench/case.h"
+
+namespace ravelin::testbench {
+
+/// One run of one case.
+struct RunPlan {
+    const Case* judged = nullptr;
+    Port port = Port::hosted;
+    std::uint32_t harts = 1;
+    std::uint64_t seed = 1;
+    bool host_clock = false;
+    std::filesystem::path root;
+    std::filesystem::path trace;  ///< where the trace is to be
+};
+
+struct RunResult {
+    std::string not_run;               ///< why nothing was run, or empty
+    std::string broke;                 ///< how the run itself went wrong, or empty
+    std::vector<std::string> console;  ///< lines
+    bool has_trace = false;            ///< the file is there, sound or not
+    std::string command;
+    std::string preset;
+    double wall_s = 0.0;
+};
+
+class Runner {
+  public:
+    virtual ~Runner() = default;
+
+    /// Why this plan cannot be run here: a missing kernel or emulator; empty if it can.
+    virtual std::string missing(const RunPlan& plan) const = 0;
+
+    virtual RunResult run(const RunPlan& plan) const = 0;
+
+    /// The clock as this port names it.
+    virtual std::string clock_name(bool host_clock) const = 0;
+};
+
+std::unique_ptr<Runner> runner_for(Port port);
+
+/// Is the host's clock meant, or is the word no clock of that port?
+std::optional<bool> host_clock_named(Port port, const std::string& word);
+
+/// The clocks of a port, the default first.
+std::vector<std::string> clock_names(Port port);
+
+}  // namespace ravelin::testbench
