@@ -120,6 +120,9 @@ Port::Context* hand_over(Kernel& kernel, const Trap* trap) {
     if (trap == nullptr) {
         kernel.flag.store(0);
         kernel.role.store([](Kernel& suite, HartIndex hart, const Trap&) -> Port::Context* {
+            if (suite.flag.load() == 2 * kRounds) {
+                return nullptr; // the last kick came behind the last hand-over
+            }
             for (u32 round = 0; round < kRounds; ++round) {
                 while (suite.flag.load() != 2 * round + 1) {
                     suite.port.wait(hart);
@@ -171,6 +174,9 @@ Port::Context* clocks_agree(Kernel& kernel, const Trap* trap) {
         kernel.flag.store(0);
         kernel.other_flag.store(0);
         kernel.role.store([](Kernel& suite, HartIndex hart, const Trap&) -> Port::Context* {
+            if (suite.other_flag.load() == kRounds) {
+                return nullptr; // the last kick came behind the last round
+            }
             for (u32 round = 1; round <= kRounds; ++round) {
                 while (suite.flag.load() != round) {
                     suite.port.wait(hart);
