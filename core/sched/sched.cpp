@@ -61,19 +61,6 @@ void clear_ready(Thread& thread) {
     if (--process.ready_count == 0) process.budget->ready_pids.clear(process.pid);
 }
 
-void pay(Kernel& kernel, Hart& hart, Budget* payer, Ticks ticks, TraceCharge reason) {
-    kernel.trace.write(hart.index, TraceKind::charge, payer == nullptr ? 0 : payer->head.id, ticks.value,
-                       payer == nullptr ? 0 : payer->entity.weight, static_cast<u32>(reason));
-    if (payer == nullptr) return;
-    if (payer == hart.runner) {
-        hart.pending += ticks;
-        return;
-    }
-    kernel.queue.charge(payer->entity, ticks);
-    trace_pass(kernel, hart, TraceKind::pass, *payer);
-    trace_effects(kernel, hart);
-}
-
 // Folds what `hart` has pending for its runner; the caller's own hart has closed its interval.
 void fold_hart(Kernel& kernel, Hart& self, Hart& hart) {
     if (hart.pending == Ticks{}) return;
@@ -82,11 +69,16 @@ void fold_hart(Kernel& kernel, Hart& self, Hart& hart) {
     trace_pass(kernel, self, TraceKind::pass, *hart.runner);
 }
 
-// The budget's next ready thread behind the one picked last, in (pid, tid) order, wrapping.
+// The budget's next ready thread behind the one picked last, in (pid, tid) order, wrapping. The queue has counted it as running.
 Thread& next_thread(Kernel& kernel, Budget& budget) {
     u32 pid = budget.cursor_pid;
     u32 tid = Bits<1>::kNone;
-    if (pid != 0 && budget.ready_pids.test(pid)) tid = kernel.processes[pid]->ready_tids.next(budget.cursor_tid + 1);
+    if (pid != 0 && budget.ready_pids.test(pid)) {
+        Process& process = *kernel.processes[pid];
+        // The one that is left is often the one picked last: no search.
+        if (budget.entity.waiting == 0 && process.ready_tids.test(budget.cursor_tid)) return *process.threads[budget.cursor_tid];
+        tid = process.ready_tids.next(budget.cursor_tid + 1);
+    }
     if (tid == Bits<1>::kNone) {
         pid = budget.ready_pids.next(budget.cursor_pid + 1);
         if (pid == Bits<1>::kNone) pid = budget.ready_pids.next(0);
@@ -170,24 +162,34 @@ void reconcile(Kernel& kernel, Hart& hart) {
     trace_effects(kernel, hart);
 }
 
+void trace_runner(Kernel& kernel, Hart& hart) {
+    const Thread& thread = *hart.thread;
+    trace_counts(kernel, hart, *hart.runner);
+    kernel.trace.write(hart.index, TraceKind::runner, hart.runner->head.id, hart.runner->entity.weight,
+                       u64{thread.process->pid} << 32 | thread.tid);
+}
+
+// The budget's next thread goes onto the hart; the queue has counted it there already.
+void take_thread(Kernel& kernel, Hart& hart, Budget& budget) {
+    Thread& thread = next_thread(kernel, budget);
+    clear_ready(thread);
+    thread.state = ThreadState::running;
+    thread.hart = hart.index;
+    hart.thread = &thread;
+    hart.runner = &budget;
+}
+
 // Picks for a hart that has no thread; false: nothing waits.
 bool pick(Kernel& kernel, Hart& hart) {
     stride::Entity* entity = kernel.queue.pick();
     if (entity == nullptr) return false;
     Budget& budget = budget_of(*entity);
     trace_pass(kernel, hart, TraceKind::pick, budget);
-    Thread& thread = next_thread(kernel, budget);
     kernel.queue.run(*entity);
-    clear_ready(thread);
-    thread.state = ThreadState::running;
-    thread.hart = hart.index;
-    hart.thread = &thread;
-    hart.runner = &budget;
+    take_thread(kernel, hart, budget);
     hart.slice_open = true;
     kernel.port.work(hart.index, Work::pick, 1);
-    trace_counts(kernel, hart, budget);
-    kernel.trace.write(hart.index, TraceKind::runner, budget.head.id, budget.entity.weight,
-                       u64{thread.process->pid} << 32 | thread.tid);
+    trace_runner(kernel, hart);
     return true;
 }
 
@@ -208,15 +210,50 @@ void wake_idle_hart(Kernel& kernel, Hart& hart) {
     kernel.port.kick(hart.index, HartMask{first});
 }
 
+// A slice's end where nothing else happened, at one hart: the steps of deschedule, reconcile and pick in one. False: it takes the long
+// way.
+bool turn(Kernel& kernel, Hart& hart) {
+    if (kernel.online != 1 || !hart.stays_ready || hart.thread == nullptr || !kernel.marked.empty()) return false;
+    Budget& old = *hart.runner;
+    if (old.entity.waiting != 0 || kernel.queue.has_dormant()) return false;
+    Thread& thread = *hart.thread;
+    bool topped_up = hart.pending == Ticks{};
+    stride::Entity& next = kernel.queue.turn(old.entity, hart.pending);
+    hart.pending = {};
+    Budget& budget = budget_of(next);
+    if (&budget != &old) {
+        set_ready(thread);
+        take_thread(kernel, hart, budget);
+    }
+    hart.slice_open = true;
+    if constexpr (trace::kOn) {
+        if (topped_up) kernel.trace.write(hart.index, TraceKind::top_up, old.head.id, stride::kMinCharge, 0);
+        trace_pass(kernel, hart, TraceKind::pass, old);
+        trace_effects(kernel, hart);
+        kernel.trace.write(hart.index, TraceKind::counts, old.head.id, 1, 0);
+        trace_pass(kernel, hart, TraceKind::requeue, old);
+        trace_pass(kernel, hart, TraceKind::pick, budget);
+        trace_runner(kernel, hart);
+    }
+    kernel.port.work(hart.index, Work::deschedule, 1);
+    kernel.port.work(hart.index, Work::pick, 1);
+    return true;
+}
+
 }  // namespace
 
-void bill(Kernel& kernel, Hart& hart, Ticks now, Budget* payer, TraceCharge reason) {
-    if (now > hart.since) {
-        Ticks ticks = now - hart.since;
-        hart.since = now;
-        pay(kernel, hart, hart.payer, ticks, hart.reason);
+void pay(Kernel& kernel, Hart& hart, Ticks ticks) {
+    Budget* payer = hart.payer;
+    kernel.trace.write(hart.index, TraceKind::charge, payer == nullptr ? 0 : payer->head.id, ticks.value,
+                       payer == nullptr ? 0 : payer->entity.weight, static_cast<u32>(hart.reason));
+    if (payer == nullptr) return;
+    if (payer == hart.runner) {
+        hart.pending += ticks;
+        return;
     }
-    set_payer(hart, payer, reason);
+    kernel.queue.charge(payer->entity, ticks);
+    trace_pass(kernel, hart, TraceKind::pass, *payer);
+    trace_effects(kernel, hart);
 }
 
 void fold_pending(Kernel& kernel, Hart& self, Budget& budget) {
@@ -331,20 +368,24 @@ void forget(Kernel& kernel, Hart& self, Thread& thread) {
 Port::Context* leave(Kernel& kernel, Hart& hart) {
     if (hart.thread == nullptr || hart.gives_up) {
         bill(kernel, hart, kernel.port.now(hart.index), nullptr, TraceCharge::no_pick);
-        if (hart.runner != nullptr) deschedule(kernel, hart);
-        hart.thread = nullptr;
+        if (!turn(kernel, hart)) {
+            if (hart.runner != nullptr) deschedule(kernel, hart);
+            hart.thread = nullptr;
+            if (!kernel.marked.empty() || kernel.online > 1) reconcile(kernel, hart);
+            if (!pick(kernel, hart)) {
+                kernel.trace.write(hart.index, TraceKind::runner, 0, 0, 0);
+                kernel.port.work(hart.index, Work::idle, 1);
+            }
+        }
         hart.gives_up = false;
-        if (!kernel.marked.empty() || kernel.online > 1) reconcile(kernel, hart);
-        if (pick(kernel, hart)) {
+        hart.idle = hart.thread == nullptr;
+        if (hart.idle) {
+            kernel.idle |= HartMask::of(hart.index).bits;
+        } else {
+            kernel.idle &= ~HartMask::of(hart.index).bits;
             set_payer(hart, hart.runner, TraceCharge::pick);
             activate(kernel, hart);
-            kernel.idle &= ~HartMask::of(hart.index).bits;
-        } else {
-            kernel.idle |= HartMask::of(hart.index).bits;
-            kernel.trace.write(hart.index, TraceKind::runner, 0, 0, 0);
-            kernel.port.work(hart.index, Work::idle, 1);
         }
-        hart.idle = hart.thread == nullptr;
         kernel.timers_moved = true;
     } else if (!kernel.marked.empty()) {
         reconcile(kernel, hart);

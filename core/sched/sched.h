@@ -11,13 +11,27 @@ namespace ravelin::sched {
 
 // Billing.
 
-/// Closes the hart's open interval at `now`, billing it to its payer, and opens the next for `payer` (null: nobody).
-void bill(Kernel& kernel, Hart& hart, Ticks now, Budget* payer, abi::TraceCharge reason);
-
 /// Says who pays the interval that is open already.
 inline void set_payer(Hart& hart, Budget* payer, abi::TraceCharge reason) {
     hart.payer = payer;
     hart.reason = reason;
+}
+
+/// Bills `ticks` of the hart's time to its payer: pending if it is the hart's runner, else folded at once.
+void pay(Kernel& kernel, Hart& hart, Ticks ticks);
+
+/// Closes the hart's open interval at `now`, billing it to its payer, and opens the next for `payer` (null: nobody).
+inline void bill(Kernel& kernel, Hart& hart, Ticks now, Budget* payer, abi::TraceCharge reason) {
+    if (now > hart.since) {
+        Ticks ticks = now - hart.since;
+        hart.since = now;
+        if (!trace::kOn && hart.payer == hart.runner && hart.runner != nullptr) {
+            hart.pending += ticks;
+        } else if (trace::kOn || hart.payer != nullptr) {
+            pay(kernel, hart, ticks);
+        }
+    }
+    set_payer(hart, payer, reason);
 }
 
 /// Folds what every hart that runs the budget has pending, so that it counts at the weight it ran at.

@@ -176,6 +176,42 @@ void Queue::deschedule(Entity& entity, Ticks ticks, bool stays_ready) {
     }
 }
 
+Entity& Queue::turn(Entity& runner, Ticks ticks) {
+    RAVELIN_ASSERT(harts_ == 1 && dormant_ == nullptr && side_count_ == 1 && side_[0] == &runner);
+    stride::fold(runner, ticks.value < kMinCharge ? Ticks{kMinCharge} : ticks);
+    runner.tie = ++back_;
+    changed_ = false;
+    u32 slot = nodes_[root_].slot;
+    if (slot == kNone) {
+        raise_to(runner.pass);
+        return runner;
+    }
+    // The runner's tie is the last: at an equal pass the other is first.
+    Entity& winner = *entities_[slot];
+    if (runner.pass < winner.pass) {
+        raise_to(runner.pass);
+        return runner;
+    }
+    raise_to(winner.pass);
+    runner.running = 0;
+    runner.waiting = 1;
+    winner.running = 1;
+    winner.waiting -= 1;
+    runner.place = Place::tree;
+    if (winner.waiting != 0) {
+        side_count_ = 0;
+        enter_tree(runner);
+        return winner;
+    }
+    winner.place = Place::side;
+    winner.slot = 0;
+    side_[0] = &winner;
+    entities_[slot] = &runner;
+    runner.slot = static_cast<u16>(slot);
+    replay(slot, node_of(runner));
+    return winner;
+}
+
 void Queue::run(Entity& entity) {
     RAVELIN_ASSERT(entity.waiting > 0);
     entity.waiting -= 1;
@@ -289,9 +325,12 @@ void Queue::raise() {
             if (entity->pass < lowest) lowest = entity->pass;
         }
     }
-    U128 target = found ? lowest : highest_capped;
-    if (target <= floor_) return;
-    floor_ = target;
+    raise_to(found ? lowest : highest_capped);
+}
+
+void Queue::raise_to(U128 pass) {
+    if (pass <= floor_) return;
+    floor_ = pass;
     U128 distance = floor_.minus(base_);
     if (distance.high != 0 || distance.low > kRebaseDistance) rebase();
 }

@@ -32,6 +32,7 @@ public:
     }
     u32 harts() const { return harts_; }
 
+    bool has_dormant() const { return dormant_ != nullptr; }
     bool empty() const { return leaves_ == 0 && side_count_ == 0 && dormant_ == nullptr; }
 
     /// Queued budgets, dormant ones left out.
@@ -54,6 +55,10 @@ public:
     /// thread still running; then the thread stops, waiting if `stays_ready`, and the budget goes behind its equals if a thread of it is
     /// left, or out. Raises the floor.
     void deschedule(Entity& entity, Ticks ticks, bool stays_ready);
+
+    /// The only hart's slice ended: deschedule with the thread staying ready, pick and run in one, with the same result. For a queue of
+    /// one hart without dormant budgets, whose runner has no other ready thread. Returns what the hart runs next.
+    Entity& turn(Entity& runner, Ticks ticks);
 
     /// Takes a thread of a waiting budget onto a hart.
     void run(Entity& entity);
@@ -123,6 +128,7 @@ private:
     void judge_caps();
     void uncap(Entity& entity);
     void rebase();
+    void raise_to(U128 pass);
 
     U128 floor_;
     U128 base_;
