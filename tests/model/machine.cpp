@@ -27,7 +27,18 @@ void Machine::destroy(BudgetId top) {
     bury(top);
 }
 
+// A thread of the dying subtree on another hart is stopped by the destruction: its user time up to
+// now counts, as at any way out of user mode, before the queue lifts what it did.
 void Machine::bury(BudgetId top) {
+    for (unsigned hart = 0; hart < harts_.size(); ++hart) {
+        std::optional<BudgetId> id = queue_.runner(hart);
+        while (id && *id != top) {
+            id = queue_.budget(*id).parent;
+        }
+        if (id && !broken(Mutation::kDestroyForgetsOtherHarts)) {
+            account_user(hart);
+        }
+    }
     const std::vector<BudgetId> dead = queue_.destroy(top);
     const std::set<BudgetId> gone(dead.begin(), dead.end());
     for (Hart& hart : harts_) {

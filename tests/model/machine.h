@@ -1,4 +1,4 @@
-// A machine around the model's queue: threads, a clock, slices, timers, deadlines and who pays (R12).
+// A machine around the model's queue: threads, a clock, slices, timers, deadlines, payers (R12).
 //
 // It adds the steps the queue does not see. Time is in ticks and every kernel entry is atomic at
 // one instant of one hart; the kernel's time in it is a sum of stated costs, after which the hart

@@ -13,6 +13,8 @@
 
 namespace ravelin::model {
 
+// The first 35 are those of the specification's list, in its order and by its names; then two more
+// that it names in passing, and two that this model's own search for gains found.
 enum class Mutation {
     kNone,
     kPriorityById,
@@ -53,6 +55,7 @@ enum class Mutation {
     kSystemClassRanksFirst,
     kTimerArmedOnAnyHart,
     kWaiterIsCapped,
+    kDestroyForgetsOtherHarts,
 };
 
 // The rule set a Scheduler or a Machine follows.
@@ -65,7 +68,7 @@ struct Rules {
 
 struct MutationInfo {
     Mutation mutation;
-    std::string_view name;    // the name of kernel-facts 13.1, without its R12 prefix
+    std::string_view name;
     bool seen_by_stride;      // the steps of the Scheduler class alone show it
     std::string_view breaks;  // what is wrong in the broken model
 };
@@ -146,6 +149,8 @@ inline constexpr std::array kMutations = {
                  "a timed item is armed on every hart"},
     MutationInfo{Mutation::kWaiterIsCapped, "WaiterIsCapped", true,
                  "a budget with a thread waiting for a hart is capped too"},
+    MutationInfo{Mutation::kDestroyForgetsOtherHarts, "DestroyForgetsOtherHarts", false,
+                 "a destruction drops a run in flight on another hart"},
 };
 
 }  // namespace ravelin::model

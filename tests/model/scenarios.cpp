@@ -54,8 +54,8 @@ Findings classic(const Rules& rules) {
     return judged(m, judge);
 }
 
-// A spinner against equals that give the hart up just before their slice's end, or run in blinks, by one
-// thread or by many in turn.
+// A spinner against equals that give the hart up just before their slice's end, or run in blinks, by
+// one thread or by many in turn.
 Findings gaming(const Rules& rules) {
     struct Pattern {
         std::uint32_t threads;
@@ -521,6 +521,36 @@ Findings carve_waiter(const Rules& rules) {
     return findings;
 }
 
+// Light children run on other harts' time until a deadline 200 ticks ahead ends them there: what
+// ran up to that instant is lifted, whichever hart the destruction is made on.
+Findings deadline_churn(const Rules& rules) {
+    Findings findings;
+    for (const unsigned harts : {2U, 3U}) {
+        Machine m(harts, rules);
+        const BudgetId root = m.create_root(1000);
+        const BudgetId victim = m.create(root, 100);
+        const BudgetId churner = m.create(root, 100);
+        Judge judge(m);
+        judge.group("the victim", Bound::kAtLeast, {victim});
+        judge.group("the churner", Bound::kAtMost, {churner});
+        for (unsigned hart = 0; hart < harts; ++hart) {
+            m.spawn(victim, 2, spinner());
+        }
+        m.spawn(churner, 3, [=, &judge](Machine&) {
+            return Step{.run = 20, .call = [=, &judge](Machine& machine) {
+                            if (machine.queue().budget(churner).children.size() < 4) {
+                                const BudgetId child =
+                                    machine.create(churner, 5, Class::kUser, machine.now() + 200);
+                                judge.join("the churner", child);
+                                machine.spawn(child, 4, spinner());
+                            }
+                        }};
+        });
+        append(findings, judged(m, judge));
+    }
+    return findings;
+}
+
 // A capped budget whose own slice ends fall inside the others' slices, and gain it nothing.
 Findings heavy_capped(const Rules& rules) {
     Machine m(2, rules);
@@ -666,6 +696,7 @@ const std::vector<Check>& scenarios() {
         {"idle harts", idle_harts},
         {"carve waiter (2 harts)", carve_waiter},
         {"heavy capped (2 harts)", heavy_capped},
+        {"deadline churn (2 and 3 harts)", deadline_churn},
         {"hart arrival (2 harts)", hart_arrival},
         {"timer flood", timer_flood},
         {"deadline flood", deadline_flood},
