@@ -111,6 +111,9 @@ function(ravelin_core port include_dir)
         ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
     if(port STREQUAL "hosted")
         add_library(ravelin::core ALIAS ${target})
+    elseif(port STREQUAL "null")
+        # Only tests link it.
+        set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL TRUE)
     endif()
 endfunction()
 
@@ -168,7 +171,7 @@ function(ravelin_test name suite)
         target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
         target_link_libraries(${name}
             PRIVATE ravelin-warnings ${arg_LIBRARIES} GTest::gmock GTest::gtest_main)
-        if(lane AND NOT in_lane)
+        if((lane AND NOT in_lane) OR NOT RAVELIN_CHECKED)
             set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL TRUE)
         endif()
         set(command "${CMAKE_CURRENT_BINARY_DIR}/${name}" ${arg_ARGUMENTS})
