@@ -62,6 +62,8 @@ public:
     /// The head, with the records behind it; null without room.
     const abi::TraceHead* head() const { return head_; }
     u64 count() const { return count_; }
+    u64 dropped() const { return dropped_; }
+    std::span<const abi::TraceRecord> records() const { return room_.first(count_); }
 
 private:
     abi::TraceHead* head_ = nullptr;
