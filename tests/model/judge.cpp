@@ -12,7 +12,7 @@ Judge::Judge(Machine& machine) : machine_(machine) {
 }
 
 void Judge::group(const std::string& name, Bound bound, std::set<BudgetId> members, bool sleeps) {
-    groups_.push_back(Group{name, bound, std::move(members), sleeps});
+    groups_.push_back(Group{name, bound, std::move(members), {}, sleeps});
 }
 
 void Judge::join(const std::string& name, BudgetId member) {
@@ -27,8 +27,10 @@ void Judge::join(const std::string& name, BudgetId member) {
 
 double Judge::served(const Group& g) const {
     double ticks = 0;
-    for (const BudgetId id : g.members) {
-        ticks += static_cast<double>(machine_.user_ticks(id) + machine_.kernel_ticks(id));
+    for (const auto* ids : {&g.members, &g.dead}) {
+        for (const BudgetId id : *ids) {
+            ticks += static_cast<double>(machine_.user_ticks(id) + machine_.kernel_ticks(id));
+        }
     }
     return ticks;
 }
@@ -48,13 +50,18 @@ void Judge::interval(Ticks from, Ticks to) {
         return;
     }
     std::vector<Claim> claims;
-    for (const Group& g : groups_) {
+    for (Group& g : groups_) {
         Claim claim;
-        for (const BudgetId id : g.members) {
-            if (machine_.queue().exists(id)) {
-                claim.weight += machine_.queue().free_weight(id);
-                claim.threads += machine_.queue().budget(id).threads();
+        std::erase_if(g.members, [&](BudgetId id) {
+            const bool ended = !machine_.queue().exists(id);
+            if (ended) {
+                g.dead.insert(id);
             }
+            return ended;
+        });
+        for (const BudgetId id : g.members) {
+            claim.weight += machine_.queue().free_weight(id);
+            claim.threads += machine_.queue().budget(id).threads();
         }
         if (g.sleeps && claim.threads < 1) {
             claim.threads = 1;

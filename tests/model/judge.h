@@ -49,7 +49,8 @@ class Judge {
     struct Group {
         std::string name;
         Bound bound;
-        std::set<BudgetId> members;
+        std::set<BudgetId> members;  // living, or not yet seen dead
+        std::set<BudgetId> dead;     // they claim nothing, what they were served counts
         bool sleeps = false;
         double owed = 0;
         double served_before = 0;

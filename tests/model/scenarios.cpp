@@ -54,8 +54,8 @@ Findings classic(const Rules& rules) {
     return judged(m, judge);
 }
 
-// A spinner against equals that give the hart up just before their slice's end, or run in blinks, by
-// one thread or by many in turn.
+// A spinner against equals that give the hart up just before their slice's end, or run in blinks,
+// by one thread or by many in turn.
 Findings gaming(const Rules& rules) {
     struct Pattern {
         std::uint32_t threads;

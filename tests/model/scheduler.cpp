@@ -345,7 +345,8 @@ std::set<BudgetId> Scheduler::find_cap_set() const {
             tested.push_back(&b);
         }
     }
-    std::stable_sort(tested.begin(), tested.end(), [&](const Budget* a, const Budget* b) {
+    // Equal weights per thread stand or fall together, so their order shows nowhere.
+    std::sort(tested.begin(), tested.end(), [&](const Budget* a, const Budget* b) {
         return Pass{weight(*a)} * b->threads() > Pass{weight(*b)} * a->threads();
     });
     for (const Budget* b : tested) {
