@@ -32,6 +32,8 @@ namespace ravelin::hosted {
 
 namespace {
 
+thread_local Hart* this_hart = nullptr;
+
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, kPreemptSignal};
 
 // A user address no program has: what an access outside of the window is reported with.
@@ -45,6 +47,9 @@ constexpr greg_t kPageFault = 14;      // x86 exception numbers and page-fault e
 constexpr greg_t kErrorWrite = 2;
 constexpr greg_t kErrorFetch = 16;
 constexpr greg_t kFlagsForCode = 0x40500; // direction, trap and alignment check: off for compiled code
+
+// How soon a preemption is tried again that met code which may not be left.
+constexpr long kRetryNanos = 20'000;
 
 // The kernel's own sigaction: the C library's may be a sanitizer's, which defers handlers.
 struct KernelAction {
@@ -194,10 +199,15 @@ void on_preempt(int, siginfo_t*, void* raw) {
     if (hart == nullptr) {
         return;
     }
-    if (GuestThread* guest = interrupted(hart)) {
-        divert(*guest, *static_cast<ucontext_t*>(raw), Why::interrupt);
-    } else {
+    ucontext_t& now = *static_cast<ucontext_t*>(raw);
+    GuestThread* guest = interrupted(hart);
+    if (guest == nullptr) {
         hart->signalled.store(1, std::memory_order_relaxed);
+    } else if (fiber_may_leave(reinterpret_cast<const void*>(now.uc_mcontext.gregs[REG_RIP]))) {
+        divert(*guest, now, Why::interrupt);
+    } else {
+        const itimerspec soon{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_nsec = kRetryNanos}};
+        ::syscall(SYS_timer_settime, hart->retry_timer, 0, &soon, nullptr);
     }
 }
 
@@ -208,6 +218,18 @@ std::size_t extended_size() {
 }
 
 } // namespace
+
+// The empty statement with a memory clobber keeps a compiler from taking the function for one whose
+// result cannot change.
+[[gnu::noinline]] Hart* current_hart() {
+    asm volatile("" ::: "memory");
+    return this_hart;
+}
+
+[[gnu::noinline]] void set_current_hart(Hart* hart) {
+    this_hart = hart;
+    asm volatile("" ::: "memory");
+}
 
 FaultPath::FaultPath() {
     Installed& all = installed();

@@ -10,20 +10,8 @@
 #include <boost/context/detail/fcontext.hpp>
 #include <cstddef>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define RAVELIN_ASAN 1
-#endif
-#if __has_feature(thread_sanitizer)
-#define RAVELIN_TSAN 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#define RAVELIN_ASAN 1
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define RAVELIN_TSAN 1
-#endif
+// RAVELIN_ASAN and RAVELIN_TSAN come from the build, not from the compiler: files compiled without the
+// sanitizer must see the same layouts.
 #ifdef RAVELIN_ASAN
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
@@ -58,6 +46,21 @@ struct Fiber {
     unsigned valgrind = 0;
 #endif
 };
+
+#ifdef RAVELIN_TSAN
+// The bounds of all code but the sanitizer's run time: see tsan.ld.
+extern "C" const std::byte ravelin_text_begin[], ravelin_text_end[];
+#endif
+
+/// Whether a fiber that a signal interrupted at `code` may be stopped there. ThreadSanitizer's run time
+/// may not: it holds locks that the next fiber of the OS thread needs.
+inline bool fiber_may_leave([[maybe_unused]] const void* code) {
+#ifdef RAVELIN_TSAN
+    return code >= ravelin_text_begin && code < ravelin_text_end;
+#else
+    return true;
+#endif
+}
 
 using Transfer = boost::context::detail::transfer_t;
 

@@ -20,8 +20,6 @@ namespace ravelin::hosted {
 
 namespace {
 
-thread_local Hart* this_hart = nullptr;
-
 constexpr u32 kFramesInMib = 1024 * 1024 / kPageSize;
 
 // Where a machine's clock stands when it boots: not 0, so that nobody takes 0 for a time.
@@ -88,18 +86,6 @@ const Image& image() {
         return image;
     }();
     return found;
-}
-
-// The empty statement with a memory clobber keeps a compiler from taking the function for one whose
-// result cannot change.
-[[gnu::noinline]] Hart* current_hart() {
-    asm volatile("" ::: "memory");
-    return this_hart;
-}
-
-[[gnu::noinline]] void set_current_hart(Hart* hart) {
-    this_hart = hart;
-    asm volatile("" ::: "memory");
 }
 
 KernelStack::KernelStack() : memory_(kSize, PROT_READ | PROT_WRITE) {

@@ -82,6 +82,7 @@ struct Hart {
     std::thread thread;
     Fiber base; ///< the OS thread's own stack
     timer_t timer{};
+    timer_t retry_timer{}; ///< sends the same signal: see fault.cpp
     std::atomic<pid_t> tid{0};
     std::atomic<Where> where{Where::kernel};
     std::atomic<u32> kicked{0};

@@ -75,7 +75,8 @@ void Machine::thread_main(Hart& hart) {
     event.sigev_notify = SIGEV_THREAD_ID;
     event.sigev_signo = kPreemptSignal;
     event._sigev_un._tid = hart.tid;
-    if (::timer_create(CLOCK_MONOTONIC, &event, &hart.timer) != 0) {
+    if (::timer_create(CLOCK_MONOTONIC, &event, &hart.timer) != 0 ||
+        ::timer_create(CLOCK_MONOTONIC, &event, &hart.retry_timer) != 0) {
         panic("the host refuses a timer");
     }
     set_current_hart(&hart);
@@ -83,6 +84,7 @@ void Machine::thread_main(Hart& hart) {
     fiber_switch(hart.base, hart.loop);
     set_current_hart(nullptr);
     ::timer_delete(hart.timer);
+    ::timer_delete(hart.retry_timer);
 }
 
 void Machine::leave(Hart& hart, Fiber& self) {
