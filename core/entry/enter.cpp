@@ -146,11 +146,11 @@ Port::Context* leave_kernel(Kernel& kernel, Hart& hart) {
     }
     tell_late_timers(kernel, hart);
     Ticks wanted = wanted_timer(kernel, hart);
-    kernel.trace.write(hart.index, TraceKind::leave, hart.runner == nullptr ? 0 : hart.runner->head.id, hart.since.value,
-                       next == nullptr ? 0 : hart.slice_end.value, static_cast<u32>(hart.leave));
     bool arm = wanted != hart.armed;
     hart.armed = wanted;
     if (arm) kernel.trace.write(hart.index, TraceKind::arm, 0, wanted.value, 0);
+    kernel.trace.write(hart.index, TraceKind::leave, hart.runner == nullptr ? 0 : hart.runner->head.id, hart.since.value,
+                       next == nullptr ? 0 : hart.slice_end.value, static_cast<u32>(hart.leave));
     kernel.lock.release(kernel.port, hart.index);
     if (arm) {
         if (wanted == kNever) {

@@ -156,11 +156,8 @@ bool find_room(const MemoryContext& context, u32 count, PageRange& range) {
                       ? nullptr
                       : static_cast<const Word*>(context.port.frame_pointer(space.map[i]));
     }
-    constexpr u32 kWords = kMapPages / kRunBits;
-    const auto word_at = [&](u32 i) {
-        return maps[i / kWords] == nullptr ? Word{0} : maps[i / kWords][i % kWords];
-    };
-    const u32 place = next_fit(word_at, kAnonPages, space.anon_next, count);
+    const auto rows = [&](u32 i) { return maps[i]; };
+    const u32 place = next_fit<kMapPages / kRunBits>(rows, kAnonPages, space.anon_next, count);
     if (place == kNoRun) return false;
     range = {kAnonFirst + place, count};
     return true;

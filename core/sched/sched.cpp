@@ -97,14 +97,16 @@ void deschedule(Kernel& kernel, Hart& hart) {
     if (hart.pending == Ticks{}) {
         kernel.trace.write(hart.index, TraceKind::top_up, budget.head.id, stride::kMinCharge, 0);
     }
-    kernel.queue.deschedule(budget.entity, hart.pending, stays);
+    kernel.queue.charge_run(budget.entity, hart.pending);
+    trace_pass(kernel, hart, TraceKind::pass, budget);
+    trace_effects(kernel, hart);
+    kernel.queue.stop(budget.entity, stays);
     hart.pending = {};
     hart.thread = nullptr;
     hart.runner = nullptr;
-    trace_pass(kernel, hart, TraceKind::pass, budget);
-    trace_effects(kernel, hart);
     trace_counts(kernel, hart, budget);
     trace_pass(kernel, hart, budget.entity.queued() ? TraceKind::requeue : TraceKind::out, budget);
+    trace_effects(kernel, hart);
     kernel.port.work(hart.index, Work::deschedule, 1);
 }
 

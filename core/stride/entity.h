@@ -35,7 +35,7 @@ struct Entity {
     u16 slot = 0;       ///< its leaf in the tree or its place in the side list
     Place place = Place::out;
     bool capped = false;
-    U128 lag;               ///< while capped: how far below the floor its lift target stands
+    U128 lag;               ///< while capped: how far below the floor its lift target stands; max() until that is known
     Entity* next = nullptr; ///< while dormant: list link
     Entity* previous = nullptr;
 

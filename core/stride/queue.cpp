@@ -157,9 +157,10 @@ void Queue::charge(Entity& entity, Ticks ticks) {
     if (entity.queued()) raise();
 }
 
-void Queue::deschedule(Entity& entity, Ticks ticks, bool stays_ready) {
+void Queue::charge_run(Entity& entity, Ticks ticks) { charge(entity, ticks.value < kMinCharge ? Ticks{kMinCharge} : ticks); }
+
+void Queue::stop(Entity& entity, bool stays_ready) {
     RAVELIN_ASSERT(entity.queued() && entity.running > 0);
-    charge(entity, ticks.value < kMinCharge ? Ticks{kMinCharge} : ticks);
     entity.running -= 1;
     entity.waiting += stays_ready;
     if (entity.threads() == 0) {
@@ -288,7 +289,7 @@ void Queue::judge_caps() {
         bool now = (mask >> place & 1) != 0;
         if (now && !entity.capped) {
             entity.capped = true;
-            entity.lag = floor_.minus(entity.pass);
+            entity.lag = U128::max();
         } else if (!now && entity.capped) {
             uncap(entity);
         }
@@ -302,6 +303,15 @@ void Queue::uncap(Entity& entity) {
     entity.capped = false;
     move(entity);
     if (lifted_count_ < kMaxHarts) lifted_[lifted_count_++] = &entity;
+}
+
+// The lag of a budget just capped is known once the raise that capped it has moved the floor: until then the floor stood at the
+// lowest pass of all, its own included.
+void Queue::note_lags() {
+    for (u32 place = 0; place < side_count_; ++place) {
+        Entity& entity = *side_[place];
+        if (entity.capped && entity.lag == U128::max()) entity.lag = floor_.minus(entity.pass);
+    }
 }
 
 void Queue::raise() {
@@ -326,6 +336,7 @@ void Queue::raise() {
         }
     }
     raise_to(found ? lowest : highest_capped);
+    if (harts_ > 1) note_lags();
 }
 
 void Queue::raise_to(U128 pass) {

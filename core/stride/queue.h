@@ -26,10 +26,7 @@ public:
     U128 floor() const { return floor_; }
 
     /// Harts online, 1 to kMaxHarts. A change is judged at the next raise.
-    void set_harts(u32 harts) {
-        harts_ = harts;
-        changed_ = true;
-    }
+    void set_harts(u32 harts) { harts_ = harts; }
     u32 harts() const { return harts_; }
 
     bool has_dormant() const { return dormant_ != nullptr; }
@@ -51,12 +48,15 @@ public:
     /// Folds `ticks` and, if the budget is queued, raises the floor: a bill to a budget that the calling hart does not run.
     void charge(Entity& entity, Ticks ticks);
 
-    /// The budget leaves a hart that ran it, having run `ticks` not yet folded, at least kMinCharge. The charge and its raise see the
-    /// thread still running; then the thread stops, waiting if `stays_ready`, and the budget goes behind its equals if a thread of it is
-    /// left, or out. Raises the floor.
-    void deschedule(Entity& entity, Ticks ticks, bool stays_ready);
+    /// A hart takes the budget's thread off, in two steps. First what it ran and is not yet folded, at least kMinCharge, is charged, and
+    /// the floor raised, with the thread still counted as running.
+    void charge_run(Entity& entity, Ticks ticks);
 
-    /// The only hart's slice ended: deschedule with the thread staying ready, pick and run in one, with the same result. For a queue of
+    /// Then the thread stops, waiting if `stays_ready`, and the budget goes behind its equals if a thread of it is left, or out, which
+    /// raises the floor.
+    void stop(Entity& entity, bool stays_ready);
+
+    /// The only hart's slice ended: charge_run, stop with the thread staying ready, pick and run in one, with the same result. For a queue of
     /// one hart without dormant budgets, whose runner has no other ready thread. Returns what the hart runs next.
     Entity& turn(Entity& runner, Ticks ticks);
 
@@ -126,6 +126,7 @@ private:
     void rekey(Entity& entity);
     Place place_for(const Entity& entity) const;
     void judge_caps();
+    void note_lags();
     void uncap(Entity& entity);
     void rebase();
     void raise_to(U128 pass);
