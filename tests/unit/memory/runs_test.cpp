@@ -1,4 +1,6 @@
 // The search for free pages: what it finds is what a page-by-page search finds, and how much it reads is bounded.
+#include <algorithm>
+#include <cstddef>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -9,20 +11,41 @@
 namespace ravelin {
 namespace {
 
-/// The map of an area, which counts the words read.
+constexpr u32 kRowWords = 4;
+
+/// The map of an area, which counts the words read. A row without a used page is null.
 struct Map {
+    struct Row {
+        const Map* map;
+        u32 first;
+
+        bool operator==(std::nullptr_t) const { return map == nullptr; }
+        Word operator[](u32 i) const {
+            ++map->reads;
+            EXPECT_LT(i, kRowWords);
+            return map->words[first + i];
+        }
+    };
+
     std::vector<Word> words;
-    u64 reads = 0;
+    mutable u64 reads = 0;
 
     explicit Map(u32 pages) : words(pages / kRunBits) {}
     bool used(u32 page) const { return (words[page / kRunBits] >> page % kRunBits & 1) != 0; }
     void set(u32 page, bool on) {
         const Word bit = Word{1} << page % kRunBits;
-        words[page / kRunBits] = on ? words[page / kRunBits] | bit : words[page / kRunBits] & ~bit;
+        Word& word = words[page / kRunBits];
+        word = on ? word | bit : word & ~bit;
     }
     u32 pages() const { return static_cast<u32>(words.size() * kRunBits); }
-    u32 find(u32 cursor, u32 length) {
-        return next_fit([this](u32 i) { return ++reads, words[i]; }, pages(), cursor, length);
+    Row row(u32 i) const {
+        const auto begin = words.begin() + i * kRowWords;
+        const bool free =
+            std::all_of(begin, begin + kRowWords, [](Word word) { return word == 0; });
+        return Row{free ? nullptr : this, i * kRowWords};
+    }
+    u32 find(u32 cursor, u32 length) const {
+        return next_fit<kRowWords>([this](u32 i) { return row(i); }, pages(), cursor, length);
     }
 };
 
