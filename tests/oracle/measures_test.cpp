@@ -1,1 +1,196 @@
+// What cases ask of order and preemption: each measure holds on a sound trace and is denied, with its
+// records, on one that does not show it.
+#include <gmock/gmock.h>
 
+#include "tests/oracle/support.h"
+#include "tools/oracle/measures.h"
+
+namespace ravelin {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+oracle::Window whole(const oracle::Trace& trace) {
+    return {.first = 0, .last = trace.records.size()};
+}
+
+sim::Plan napping() {
+    sim::Plan plan = sim::spinners(1, {100}, 100);
+    plan.script.insert(plan.script.begin(),
+                       sim::Create{.name = "sleeper", .parent = "users", .weight = 100, .account = 9});
+    plan.script.insert(plan.script.begin() + 1,
+                       sim::Spawn{.budget = "sleeper", .behaviour = {.burst = 100, .nap = 13'500}});
+    return plan;
+}
+
+TEST(WakeNoPreempt, NapsEndMidSlice) {
+    const oracle::Trace trace = test::trace_of(napping());
+    const oracle::Replay replay = oracle::replay(trace, {});
+    const oracle::Measure measure = oracle::wake_no_preempt(replay, whole(trace), 9, 20);
+    EXPECT_THAT(measure.findings, IsEmpty());
+    EXPECT_GE(measure.value, 20);
+}
+
+TEST(WakeNoPreempt, TooFewNaps) {
+    const oracle::Trace trace = test::trace_of(napping());
+    const oracle::Replay replay = oracle::replay(trace, {});
+    const oracle::Measure measure = oracle::wake_no_preempt(replay, whole(trace), 9, 100'000);
+    ASSERT_THAT(measure.findings, SizeIs(1));
+    EXPECT_THAT(measure.findings[0].text, HasSubstr("100000 are asked for"));
+    EXPECT_EQ(oracle::wake_no_preempt(replay, whole(trace), 8, 1).value, 0);
+}
+
+TEST(WakeNoPreempt, AWakeThatTookTheHart) {
+    const oracle::Trace trace = test::trace_of(napping());
+    oracle::Replay replay = oracle::replay(trace, {});
+    const auto wake = std::find_if(replay.wakes.begin(), replay.wakes.end(), [&](const auto& w) {
+        return w.over_runner && w.resumed && replay.runs[w.run].budget != w.budget &&
+               replay.budget(w.budget)->account == 9;
+    });
+    ASSERT_NE(wake, replay.wakes.end());
+    wake->resumed = false;
+    replay.runs[wake->run].how = abi::TraceLeave::preempted;
+    const oracle::Measure measure = oracle::wake_no_preempt(replay, whole(trace), 9, 1);
+    ASSERT_FALSE(measure.findings.empty());
+    EXPECT_THAT(measure.findings[0].text, HasSubstr("took hart 0 from budget"));
+}
+
+sim::Plan four_threads() {
+    sim::Plan plan;
+    plan.script.push_back(sim::Create{.name = "four", .parent = "users", .weight = 100, .account = 1});
+    plan.script.push_back(sim::Spawn{.budget = "four", .behaviour = {}, .threads = 2});
+    plan.script.push_back(sim::Spawn{.budget = "four", .behaviour = {}, .threads = 2});
+    plan.script.push_back(sim::Sleep{.ticks = 50'000});
+    sim::open_window(plan.script);
+    plan.script.push_back(sim::Sleep{.ticks = 1'000'000});
+    sim::close_window(plan.script);
+    return plan;
+}
+
+class RoundRobin : public testing::Test {
+  protected:
+    RoundRobin() : trace_(test::trace_of(four_threads())), replay_(oracle::replay(trace_, {})) {
+        std::string error;
+        window_ = oracle::find_windows(replay_, error).at(0);
+    }
+
+    oracle::Measure measure(std::uint64_t threads = 4, std::uint64_t rounds = 12,
+                            std::uint64_t tolerance = 100) {
+        return oracle::round_robin(trace_, replay_, window_, 1, threads, rounds, tolerance);
+    }
+
+    oracle::Trace trace_;
+    oracle::Replay replay_;
+    oracle::Window window_;
+};
+
+TEST_F(RoundRobin, FourThreadsTakeTurns) {
+    const oracle::Measure found = measure();
+    EXPECT_THAT(found.findings, IsEmpty());
+    EXPECT_GE(found.value, 12);
+}
+
+TEST_F(RoundRobin, OneOutOfTurn) {
+    std::vector<oracle::Run*> runs;
+    for (oracle::Run& run : replay_.runs) {
+        if (run.picked >= window_.first && run.user > 5'000) {
+            runs.push_back(&run);
+        }
+    }
+    ASSERT_GT(runs.size(), 20U);
+    std::swap(runs[9]->thread, runs[10]->thread);
+    const oracle::Measure found = measure();
+    ASSERT_FALSE(found.findings.empty());
+    EXPECT_THAT(found.findings[0].text, HasSubstr("out of turn"));
+    EXPECT_THAT(found.findings[0].records, SizeIs(2));
+}
+
+TEST_F(RoundRobin, TooFewRoundsOrThreads) {
+    EXPECT_THAT(measure(4, 1000).findings.at(0).text, HasSubstr("1000 are asked for"));
+    EXPECT_THAT(measure(5).findings.at(0).text, HasSubstr("4 threads"));
+}
+
+TEST_F(RoundRobin, OneThreadGetsLess) {
+    std::uint64_t victim = 0;
+    for (oracle::Run& run : replay_.runs) {
+        if (run.picked < window_.first || run.user < 5'000) {
+            continue;
+        }
+        victim = victim == 0 ? run.thread : victim;
+        if (run.thread == victim) {
+            run.user = run.user * 8 / 10;
+        }
+    }
+    const oracle::Measure found = measure();
+    ASSERT_FALSE(found.findings.empty());
+    EXPECT_THAT(found.findings[0].text, HasSubstr("the threads' mean"));
+}
+
+sim::Plan groups_of_three() {
+    sim::Plan plan = sim::spinners(1, {100}, 3);
+    for (const std::uint16_t account : {std::uint16_t{11}, std::uint16_t{12}}) {
+        sim::Spawn together;
+        for (int i = 0; i < 3; ++i) {
+            const std::string name = std::to_string(account) + "." + std::to_string(i);
+            plan.script.push_back(
+                sim::Create{.name = name, .parent = "users", .weight = 100, .account = account});
+            (i == 0 ? together.budget : together.also.emplace_back()) = name;
+        }
+        plan.script.emplace_back(together);
+        plan.script.push_back(sim::Sleep{.ticks = 100'000});
+    }
+    return plan;
+}
+
+TEST(Ties, GroupsRunLowestIdFirst) {
+    const oracle::Trace trace = test::trace_of(groups_of_three());
+    const oracle::Replay replay = oracle::replay(trace, {});
+    for (const std::uint16_t account : {std::uint16_t{11}, std::uint16_t{12}}) {
+        const oracle::Measure found = oracle::ties(replay, account, 3);
+        EXPECT_THAT(found.findings, IsEmpty());
+        EXPECT_EQ(found.value, 1);
+    }
+}
+
+TEST(Ties, AGroupThatRanOtherwise) {
+    const oracle::Trace trace = test::trace_of(groups_of_three());
+    oracle::Replay replay = oracle::replay(trace, {});
+    std::vector<oracle::Run*> runs;
+    for (oracle::Run& run : replay.runs) {
+        if (replay.budget(run.budget)->account == 11) {
+            runs.push_back(&run);
+        }
+    }
+    std::swap(runs.at(0)->budget, runs.at(1)->budget);
+    EXPECT_THAT(oracle::ties(replay, 11, 3).findings.at(0).text,
+                HasSubstr("were not picked lowest id first"));
+    EXPECT_THAT(oracle::ties(replay, 12, 3).findings, IsEmpty());
+}
+
+TEST(Ties, NoGroupAtAll) {
+    const oracle::Trace trace = test::trace_of(groups_of_three());
+    const oracle::Replay replay = oracle::replay(trace, {});
+    EXPECT_THAT(oracle::ties(replay, 11, 4).findings.at(0).text, HasSubstr("no 4 budgets"));
+    EXPECT_THAT(oracle::ties(replay, 13, 3).findings.at(0).text, HasSubstr("no 3 budgets"));
+}
+
+TEST(Figures, AllAreNamedAndGiven) {
+    const oracle::Trace trace = test::trace_of(napping());
+    const oracle::Replay replay = oracle::replay(trace, {});
+    const std::vector<oracle::Figure> given = oracle::figures(trace, replay, whole(trace));
+    ASSERT_EQ(given.size(), oracle::figure_names().size());
+    double nobody = 0;
+    double parts = 0;
+    for (std::size_t i = 0; i < given.size(); ++i) {
+        EXPECT_EQ(given[i].name, oracle::figure_names()[i].name);
+        nobody = given[i].name == "nobody" ? given[i].value : nobody;
+        parts += given[i].name.starts_with("nobody_") ? given[i].value : 0;
+    }
+    EXPECT_NEAR(parts, nobody, 1e-9);
+    EXPECT_GT(nobody, 0);
+}
+
+}  // namespace
+}  // namespace ravelin

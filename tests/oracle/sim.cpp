@@ -130,7 +130,7 @@ class Machine {
 
     void spend(U64 ticks) {
         random_ = random_ * 6364136223846793005U + 1442695040888963407U;
-        now_ += ticks + (random_ >> 33) % (ticks / 4 + 1);
+        now_ += ticks + (plan_.spread ? (random_ >> 33) % (ticks / 4 + 1) : 0);
     }
 
     HartState& here() { return harts_[hart_]; }
@@ -553,13 +553,10 @@ class Machine {
     void finish(TraceLeave how, int rest_payer, TraceCharge rest) {
         spend(5);
         HartState& hart = here();
+        charge(rest_payer, rest);
+        reconcile();
         if (hart.thread < 0) {
-            charge(rest_payer, rest);
-            reconcile();
             pick();
-        } else {
-            reconcile();
-            charge(rest_payer, rest);
         }
         if (now_ != since_) {
             charge(-1, TraceCharge::no_pick);
@@ -735,16 +732,9 @@ class Machine {
                 destroy(names_.at(gone->name), false);
             }
         } else if (const auto* spawned = std::get_if<Spawn>(&step)) {
-            const U64 pid = next_pid_++;
-            for (std::uint32_t i = 0; i < spawned->threads; ++i) {
-                Thread made_thread;
-                made_thread.pid = pid;
-                made_thread.tid = i + 1;
-                made_thread.budget = names_.at(spawned->budget);
-                made_thread.behaviour = spawned->behaviour;
-                made_thread.left = spawned->behaviour.burst;
-                threads_.push_back(made_thread);
-                make_ready(static_cast<int>(threads_.size()) - 1);
+            start_process(*spawned, spawned->budget);
+            for (const std::string& name : spawned->also) {
+                start_process(*spawned, name);
             }
         } else {
             t.wakes_at = now_ + std::get<Sleep>(step).ticks;
@@ -752,6 +742,20 @@ class Machine {
             return TraceLeave::gave_up;
         }
         return TraceLeave::resumed;
+    }
+
+    void start_process(const Spawn& spawn, const std::string& budget) {
+        const U64 pid = next_pid_++;
+        for (std::uint32_t i = 0; i < spawn.threads; ++i) {
+            Thread thread;
+            thread.pid = pid;
+            thread.tid = i + 1;
+            thread.budget = names_.at(budget);
+            thread.behaviour = spawn.behaviour;
+            thread.left = spawn.behaviour.burst;
+            threads_.push_back(thread);
+            make_ready(static_cast<int>(threads_.size()) - 1);
+        }
     }
 
     /// The caller blocks: its call's time is charged and its thread leaves the hart.
@@ -803,7 +807,8 @@ std::vector<std::byte> file_of(const std::vector<abi::TraceRecord>& records, con
 
 Plan spinners(std::uint32_t harts, const std::vector<std::uint64_t>& weights,
               std::uint64_t window_slices) {
-    Plan plan{.harts = harts, .seed = 1, .slice = 10'000, .script = {}, .end = 0};
+    Plan plan;
+    plan.harts = harts;
     std::uint16_t account = 1;
     for (const std::uint64_t weight : weights) {
         const std::string name = "spinner " + std::to_string(account);

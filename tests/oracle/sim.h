@@ -36,6 +36,7 @@ struct Spawn {
     std::string budget;
     Behaviour behaviour;
     std::uint32_t threads = 1;  ///< of one process
+    std::vector<std::string> also = {};  ///< more budgets that get such a process in the same call
 };
 struct Destroy {
     std::string name;
@@ -51,6 +52,7 @@ struct Plan {
     std::uint64_t slice = 10'000;
     std::vector<Step> script;
     std::uint16_t end = 0;  ///< kind of the end record
+    bool spread = true;     ///< costs vary by seed
 };
 
 /// Runs a plan and gives its records. Root, system and users exist under these names.

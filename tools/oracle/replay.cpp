@@ -101,7 +101,6 @@ struct Raise {
     struct Lift {
         std::size_t budget = 0;
         U128 pass = 0;
-        bool must = false;
     };
     std::vector<Lift> lifts;
 };
@@ -147,7 +146,7 @@ struct Entry {
     std::uint64_t runner = kNowhere;
     std::uint64_t lock_wait = kNowhere;
     std::uint64_t audited = 0;  ///< ticks by which the slice's end moves
-    std::vector<std::size_t> counted;  ///< budgets whose counts changed
+    std::vector<std::size_t> counted;  ///< budgets whose counts its leave compares
     std::size_t first_wake = 0;        ///< index of its first Wake
 };
 
@@ -363,8 +362,7 @@ class Replayer {
                 } else if (!now && budget.capped && has_thread(budget)) {
                     budget.capped = false;
                     const U128 pass = std::max(budget.debt.pass, above(floor_, budget.lag));
-                    raise_.lifts.push_back(
-                        {.budget = index, .pass = pass, .must = pass != budget.debt.pass});
+                    raise_.lifts.push_back({.budget = index, .pass = pass});
                 }
             }
             candidate = extreme(
@@ -389,13 +387,11 @@ class Replayer {
         }
         raise_.open = false;
         for (const Raise::Lift& lift : raise_.lifts) {
-            if (lift.must) {
-                Budget& budget = budgets_[lift.budget];
-                reject("cap",
-                       fmt::format("budget {} left the cap set at pass {} and is not lifted to {}",
-                                   budget.id, to_text(budget.debt.pass), to_text(lift.pass)),
-                       {budget.last, floor_place_, raise_.cause, at});
-            }
+            const Budget& budget = budgets_[lift.budget];
+            reject("cap",
+                   fmt::format("budget {} left the cap set at pass {} and is not lifted to {}",
+                               budget.id, to_text(budget.debt.pass), to_text(lift.pass)),
+                   {budget.last, floor_place_, raise_.cause, at});
         }
         if (raise_.rises) {
             reject("floor",
@@ -599,6 +595,7 @@ class Replayer {
         }
         out_.section_longest = std::max(out_.section_longest, r.x - std::min(r.x, entry_.locked));
         check_conservation(at, r);
+        check_lock_wait(at);
         check_bills(at);
         check_timer(at, how);
         check_counts(at);
@@ -653,6 +650,29 @@ class Replayer {
             reject("conservation",
                    fmt::format("{} ticks passed before the trap on hart {} and {} are charged",
                                entry_.trapped - from, entry_.hart, before_trap),
+                   places);
+        }
+    }
+
+    /// A wait for the lock is charged as long as it was, to whoever the hart ran.
+    void check_lock_wait(std::uint64_t at) {
+        std::uint64_t charged = 0;
+        Places places{entry_.place};
+        for (const std::uint64_t place : entry_.charges) {
+            const auto what = static_cast<TraceCharge>(trace_.records[place].what);
+            if (what == TraceCharge::lock_wait || what == TraceCharge::audit_wait) {
+                charged += trace_.records[place].x;
+                places.push_back(place);
+            }
+        }
+        const std::uint64_t waited =
+            entry_.lock_wait == kNowhere ? 0 : trace_.records[entry_.lock_wait].x;
+        if (charged != waited) {
+            places.push_back(entry_.lock_wait);
+            places.push_back(at);
+            reject("lock",
+                   fmt::format("hart {} waited {} ticks for the lock and {} are charged as that",
+                               entry_.hart, waited, charged),
                    places);
         }
     }
@@ -967,6 +987,7 @@ class Replayer {
         hart.runner.reset();
         hart.pending = 0;
         entry_.descheduled = at;
+        compare_counts_of(budget);
     }
 
     bool runs_here(const Budget& budget) const {
@@ -1055,6 +1076,7 @@ class Replayer {
         hart.runner = index_of(*budget);
         hart.pending = 0;
         entry_.pick = at;
+        compare_counts_of(*budget);
     }
 
     static std::string why_ahead(const Budget& other, const Budget& budget) {
@@ -1113,15 +1135,41 @@ class Replayer {
         if (budget == nullptr) {
             return;
         }
+        check_change(at, r, *budget);
         budget->waiting = r.x;
         budget->running = r.y;
         if (entry_.open) {
             entry_.counts_changed = true;
-            const std::size_t index = index_of(*budget);
-            if (std::find(entry_.counted.begin(), entry_.counted.end(), index) ==
-                entry_.counted.end()) {
-                entry_.counted.push_back(index);
-            }
+            compare_counts_of(*budget);
+        }
+    }
+
+    /// Has the leave of this entry compare the budget's counts with the harts and the queue.
+    void compare_counts_of(const Budget& budget) {
+        const std::size_t index = index_of(budget);
+        if (std::find(entry_.counted.begin(), entry_.counted.end(), index) == entry_.counted.end()) {
+            entry_.counted.push_back(index);
+        }
+    }
+
+    /// A count changes for a reason: this hart picked the budget or takes its thread off, or threads
+    /// that wait came and went.
+    void check_change(std::uint64_t at, const TraceRecord& r, const Budget& budget) {
+        bool good = false;
+        if (r.y == budget.running) {
+            good = r.x != budget.waiting;
+        } else if (r.y == budget.running + 1) {
+            good = runs_here(budget) && entry_.pick != kNowhere && r.x + 1 == budget.waiting;
+        } else if (r.y + 1 == budget.running) {
+            good = runs_here(budget) && entry_.pick == kNowhere &&
+                   (r.x == budget.waiting || r.x == budget.waiting + 1);
+        }
+        if (!good) {
+            reject("queue",
+                   fmt::format("budget {} goes from {} threads waiting and {} running to {} and {}, "
+                               "and nothing did that",
+                               budget.id, budget.waiting, budget.running, r.x, r.y),
+                   {entry_.place, entry_.pick, at});
         }
     }
 
@@ -1299,8 +1347,8 @@ class Replayer {
         }
     }
 
-    /// Takes the fold as the exact arithmetic of one thing the budget owes: its bills of this entry
-    /// from the first on, or what one hart has pending. False if nothing it owes makes this pass.
+    /// Takes the fold as the exact arithmetic of one thing the budget owes: the first bill of this
+    /// entry, or what one hart has pending. False if nothing it owes makes this pass.
     bool settle(std::uint64_t at, Budget& budget, U128 got) {
         if (budget.weight == 0) {
             return false;
@@ -1314,22 +1362,15 @@ class Replayer {
             budget.debt = after;
             return true;
         };
-        std::uint64_t ticks = 0;
-        for (std::size_t last = 0; last < entry_.bills.size(); ++last) {
-            if (entry_.bills[last].budget != index) {
-                continue;
+        const auto bill = std::find_if(entry_.bills.begin(), entry_.bills.end(),
+                                       [index](const Bill& b) { return b.budget == index; });
+        if (bill != entry_.bills.end()) {
+            // A bill is folded by itself, at once: nothing else may come before it.
+            const bool good = matches(bill->ticks);
+            if (good) {
+                entry_.bills.erase(bill);
             }
-            ticks += entry_.bills[last].ticks;
-            if (matches(ticks)) {
-                std::size_t kept = 0;
-                for (std::size_t i = 0; i < entry_.bills.size(); ++i) {
-                    if (entry_.bills[i].budget != index || i > last) {
-                        entry_.bills[kept++] = entry_.bills[i];
-                    }
-                }
-                entry_.bills.resize(kept);
-                return true;
-            }
+            return good;
         }
         const auto try_hart = [&](std::size_t h) {
             Hart& hart = harts_[h];
@@ -1638,6 +1679,13 @@ class Replayer {
     /// one of them served twice, or this hart, the lock would not be first come, first served.
     void on_lock_wait(std::uint64_t at, const TraceRecord& r) {
         entry_.lock_wait = at;
+        const std::uint64_t runner = trace_.records[entry_.place].id;
+        if (r.id != runner && !pays_for(runner, r.id)) {
+            reject("lock",
+                   fmt::format("budget {} waits for the lock and hart {} runs budget {}", r.id, r.hart,
+                               runner),
+                   {entry_.place, at});
+        }
         if (r.x != entry_.locked - entry_.trapped) {
             reject("lock",
                    fmt::format("hart {} waited {} ticks for the lock, not {}", r.hart,
