@@ -85,7 +85,7 @@ def main():
                         help="folder with rv64-release/ and rv32-release/")
     parser.add_argument("--suffix", default="-release", help="ending of the two folders' names")
     parser.add_argument("--only", choices=("opensbi", "ours"), help="only this firmware")
-    parser.add_argument("--seconds", type=int, default=60, help="how long one run may take")
+    parser.add_argument("--seconds", type=int, default=150, help="how long one run may take")
     options = parser.parse_args()
 
     failures = 0
