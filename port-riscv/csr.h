@@ -31,9 +31,8 @@ inline constexpr Word kEveryInterrupt = kSoftware | kTimer | kExternal;
 
 /// Bits of sstatus.
 inline constexpr Word kSupervisorInterrupts = 1U << 1, kPreviousInterrupts = 1U << 5,
-                      kPreviousSupervisor = 1U << 8, kFloatState = 3U << 13,
-                      kVectorState = 3U << 9, kUserAccess = 1U << 18,
-                      kExecutableReads = 1U << 19;
+                      kPreviousSupervisor = 1U << 8, kFloatState = 3U << 13, kVectorState = 3U << 9,
+                      kUserAccess = 1U << 18, kExecutableReads = 1U << 19;
 
 /// scounteren: user code may read the clock, and no other counter.
 inline constexpr Word kUserClock = 1U << 1;

@@ -22,21 +22,21 @@ inline constexpr u32 kHartAlive = 1, kHartGivenUp = 2;
 // Aligned to its size, which is therefore what trap.S counts on whatever it holds.
 struct alignas(BLOCK_WORDS * sizeof(Word)) HartBlock {
     // Known to the assembly files.
-    Context* context;     ///< the one it runs or ran last
-    Word spill;           ///< a register, while the context is looked up
-    Word scratch;         ///< target of the store that breaks reservations
-    Word registers[32];   ///< of the kernel when it faulted; [0] is the pc
+    Context* context;    ///< the one it runs or ran last
+    Word spill;          ///< a register, while the context is looked up
+    Word scratch;        ///< target of the store that breaks reservations
+    Word registers[32];  ///< of the kernel when it faulted; [0] is the pc
 
     HartIndex index;
     std::atomic<u32> alive;  ///< a started hart has reached C++
     Kernel* kernel;
-    u64 id;               ///< hardware hart id
-    u32 plic_context;     ///< its S-mode context at the interrupt controller
-    u32 code_seen;        ///< Port's count of code changes when it last fetched afresh
-    u32 faulted;          ///< it is in the panic page
-    u32 claims;           ///< counted in checked builds: device interrupts taken,
-    u32 lost_claims;      ///< those that another hart had taken,
-    u32 skipped_halts;    ///< and halts that found a kick pending
+    u64 id;             ///< hardware hart id
+    u32 plic_context;   ///< its S-mode context at the interrupt controller
+    u32 code_seen;      ///< Port's count of code changes when it last fetched afresh
+    u32 faulted;        ///< it is in the panic page
+    u32 claims;         ///< counted in checked builds: device interrupts taken,
+    u32 lost_claims;    ///< those that another hart had taken,
+    u32 skipped_halts;  ///< and halts that found a kick pending
 };
 static_assert(sizeof(HartBlock) == BLOCK_WORDS * sizeof(Word));
 static_assert(offsetof(HartBlock, context) == BLOCK_CONTEXT * sizeof(Word));

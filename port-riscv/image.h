@@ -9,11 +9,11 @@
 namespace ravelin::riscv {
 
 struct ImageHead {
-    char magic[8];         ///< kImageMagic
+    char magic[8];  ///< kImageMagic
     std::uint32_t version;
-    std::uint32_t count;   ///< programs, at least 1
-    std::uint64_t bytes;   ///< of the whole image, a multiple of 16
-    std::uint32_t sums[2]; ///< of every byte behind the head
+    std::uint32_t count;    ///< programs, at least 1
+    std::uint64_t bytes;    ///< of the whole image, a multiple of 16
+    std::uint32_t sums[2];  ///< of every byte behind the head
 };
 static_assert(sizeof(ImageHead) == 32);
 

@@ -22,7 +22,9 @@ class Line {
     Line& number(u64 value) noexcept { return digits(value, 10, 1); }
 
     /// With "0x", at least `least` digits.
-    Line& hex(u64 value, unsigned least = 1) noexcept { return text("0x").digits(value, 16, least); }
+    Line& hex(u64 value, unsigned least = 1) noexcept {
+        return text("0x").digits(value, 16, least);
+    }
 
     /// The words so far.
     std::string_view view() const noexcept { return {bytes_, count_}; }

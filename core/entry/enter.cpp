@@ -167,6 +167,7 @@ Port::Context* enter(Kernel& kernel, HartIndex index, const Trap& trap) {
     Ticks trapped = trace::kOn ? kernel.port.now(index) : Ticks{};
     u32 ahead = 0;
     Ticks now = take_lock(kernel, hart, ahead);
+    if (ahead == 0) trapped = now;  // nothing was waited for
     kernel.port.work(index, Work::entry, 1);
     trace_enter(kernel, hart, trap, trapped, now, ahead);
     hart.leave = hart.idle ? Leave::from_idle : Leave::resumed;

@@ -122,9 +122,7 @@ class Port {
 
     // System.
     void console(HartIndex, std::span<const char> bytes) noexcept { write(bytes); }
-    void entropy(std::span<std::byte, 32> to) noexcept {
-        std::memcpy(to.data(), seed, to.size());
-    }
+    void entropy(std::span<std::byte, 32> to) noexcept { std::memcpy(to.data(), seed, to.size()); }
     void reset(HartIndex hart, ResetKind kind) noexcept;
     const BoardFacts& facts() noexcept { return board; }
     void work(HartIndex, Work, u32) noexcept {}
@@ -151,13 +149,13 @@ class Port {
     void write(std::span<const char> bytes) noexcept;
 
     BoardFacts board;
-    Ticks farthest;               ///< one second: no timer is armed for later
-    bool compare_register = false;   ///< every hart has Sstc
-    bool debug_console = false;      ///< the firmware has DBCN
-    bool numbered_spaces = false;    ///< satp keeps enough bits of a space's number
+    Ticks farthest;                 ///< one second: no timer is armed for later
+    bool compare_register = false;  ///< every hart has Sstc
+    bool debug_console = false;     ///< the firmware has DBCN
+    bool numbered_spaces = false;   ///< satp keeps enough bits of a space's number
     u32 space_mask = 0;
     u32 code_changes = 0;
-    Word kernel_space = 0;           ///< satp without a user space
+    Word kernel_space = 0;  ///< satp without a user space
     const Format::Entry* kernel_root = nullptr;
     riscv::Plic plic;
     std::byte seed[32] = {};

@@ -31,7 +31,9 @@ RamRun runs[Ranges::kMost];
 DeviceFact devices[3];
 alignas(Kernel) std::byte kernel_room[sizeof(Kernel)];
 
-u64 physical(const void* pointer) { return reinterpret_cast<Word>(pointer) - LAYOUT_OFFSET; }
+u64 physical(const void* pointer) {
+    return reinterpret_cast<Word>(pointer) - LAYOUT_OFFSET;
+}
 
 const u8* window(u64 address) {
     return reinterpret_cast<const u8*>(static_cast<Word>(address + LAYOUT_OFFSET));
@@ -147,7 +149,8 @@ void refuse_overlaps(std::span<const Place> places) {
         for (const Place& other : places) {
             if (&one < &other && one.range.base < other.range.end &&
                 other.range.base < one.range.end) {
-                refuse(Line{}.text(one.name).text(" and ").text(other.name).text(" overlap").view());
+                refuse(
+                    Line{}.text(one.name).text(" and ").text(other.name).text(" overlap").view());
             }
         }
     }
@@ -164,7 +167,8 @@ void map_memory(const Range& ramdisk, const Range& device_tree, Ranges& usable, 
     refuse_overlaps(places);
     bool room = true;
     for (const fdt::Region& bank : found.memory.view()) {
-        Range range{(bank.base + kPage - 1) / kPage * kPage, (bank.base + bank.size) / kPage * kPage};
+        Range range{(bank.base + kPage - 1) / kPage * kPage,
+                    (bank.base + bank.size) / kPage * kPage};
         while (range.end > range.base && !is_reachable(range.base, range.end - range.base)) {
             // Only the part that the window reaches; RAM below it, or beyond it on rv32, is left alone.
             if (range.base < LAYOUT_WINDOW_PHYSICAL) {

@@ -6,8 +6,8 @@
 
 #include "core/abi/trace.h"
 
-alignas(LAYOUT_PAGE) [[gnu::section(".bss.uncleared")]]
-ravelin::riscv::HartStack ravelin_stacks[ravelin::kMaxHarts];
+alignas(LAYOUT_PAGE)
+    [[gnu::section(".bss.uncleared")]] ravelin::riscv::HartStack ravelin_stacks[ravelin::kMaxHarts];
 
 extern "C" void ravelin_secondary_start();
 
@@ -64,10 +64,9 @@ void report(Port& port) {
 bool Port::start(HartIndex hart, HartIndex other) noexcept {
     riscv::HartBlock& started = block(other);
     const u64 end = riscv::read_clock() + board.timebase / 1000 * kStartMillis;
-    const sbi::Result answer =
-        riscv::call_firmware(sbi::kHsm, sbi::hsm::kStart, static_cast<sbi::Word>(started.id),
-                             physical(&ravelin_secondary_start),
-                             reinterpret_cast<sbi::Word>(&started));
+    const sbi::Result answer = riscv::call_firmware(
+        sbi::kHsm, sbi::hsm::kStart, static_cast<sbi::Word>(started.id),
+        physical(&ravelin_secondary_start), reinterpret_cast<sbi::Word>(&started));
     const char* why = " refused by the firmware";
     if (answer.error == sbi::Error::success) {
         why = " did not start in time";

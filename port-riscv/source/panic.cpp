@@ -1,8 +1,8 @@
 // The panic page: what is printed when the kernel itself faults or finds its own rule broken, before
 // the machine ends as failed. A fault while it is printed ends the machine at once.
 
-#include "core/assert.h"
 #include "core/entry/panic.h"
+#include "core/assert.h"
 #include "port-riscv/machine.h"
 
 namespace ravelin {
@@ -12,9 +12,9 @@ namespace {
 constexpr u64 kLastRecords = 12;
 
 // Registers by number; 0 stands for the pc.
-constexpr std::string_view kNames[32] = {"pc", "ra", "sp", "gp", "tp",  "t0",  "t1", "t2",
-                                         "s0", "s1", "a0", "a1", "a2",  "a3",  "a4", "a5",
-                                         "a6", "a7", "s2", "s3", "s4",  "s5",  "s6", "s7",
+constexpr std::string_view kNames[32] = {"pc", "ra", "sp",  "gp",  "tp", "t0", "t1", "t2",
+                                         "s0", "s1", "a0",  "a1",  "a2", "a3", "a4", "a5",
+                                         "a6", "a7", "s2",  "s3",  "s4", "s5", "s6", "s7",
                                          "s8", "s9", "s10", "s11", "t3", "t4", "t5", "t6"};
 
 void print_registers(const riscv::HartBlock& block) {
@@ -22,8 +22,10 @@ void print_registers(const riscv::HartBlock& block) {
     for (u32 first = 0; first < 32; first += kRow) {
         riscv::Line line;
         for (u32 number = first; number < first + kRow; ++number) {
-            line.text(number == first ? "  " : " ").text(kNames[number]).text(" ").hex(
-                block.registers[number], sizeof(Word) * 2);
+            line.text(number == first ? "  " : " ")
+                .text(kNames[number])
+                .text(" ")
+                .hex(block.registers[number], sizeof(Word) * 2);
         }
         riscv::machine().write(line.end());
     }

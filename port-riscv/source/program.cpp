@@ -52,7 +52,7 @@ struct Loader {
     Port& port;
     std::string_view name;
     std::span<const u8> file;
-    FrameNumber next;      ///< of the frames that the copy takes, one after the other
+    FrameNumber next;  ///< of the frames that the copy takes, one after the other
     u32 left = 0;
     u32 count = 0;
 
@@ -81,7 +81,9 @@ u32 rights_of(u32 flags) {
     return rights;
 }
 
-bool within(u64 start, u64 end, u64 base, u64 limit) { return start >= base && end <= limit; }
+bool within(u64 start, u64 end, u64 base, u64 limit) {
+    return start >= base && end <= limit;
+}
 
 // Where a program's own pages may lie: core/memory/space.h.
 bool is_programs_own(u64 start, u64 end) {
@@ -151,8 +153,9 @@ BootProgram load_file(Loader& loader) {
                 abi::kRead | abi::kWrite);
     bool entry_in_code = false;
     for (u32 i = 0; i < head.program_heads_count; ++i) {
-        const auto part = loader.read<ProgramHead>(u64{head.program_heads} + i * sizeof(ProgramHead),
-                                                   "program heads lie outside the file");
+        const auto part =
+            loader.read<ProgramHead>(u64{head.program_heads} + i * sizeof(ProgramHead),
+                                     "program heads lie outside the file");
         if (part.type == kDynamic || part.type == kInterpreter) {
             loader.refuse_program("linked dynamically");
         }
@@ -160,9 +163,9 @@ BootProgram load_file(Loader& loader) {
             continue;
         }
         load_segment(loader, part);
-        entry_in_code = entry_in_code ||
-                        ((part.flags & kMayExecute) != 0 && head.entry >= part.address &&
-                         head.entry - part.address < part.file_bytes && head.entry % 2 == 0);
+        entry_in_code =
+            entry_in_code || ((part.flags & kMayExecute) != 0 && head.entry >= part.address &&
+                              head.entry - part.address < part.file_bytes && head.entry % 2 == 0);
     }
     if (!entry_in_code) {
         loader.refuse_program("the entry is not in code");
@@ -214,12 +217,10 @@ BootProgram load_program(Port& port, std::span<const u8> image) noexcept {
             largest = run;
         }
     }
-    Loader loader{port,
-                  entry.name,
+    Loader loader{port, entry.name,
                   image.subspan(static_cast<std::size_t>(entry.offset),
                                 static_cast<std::size_t>(entry.bytes)),
-                  largest.first,
-                  largest.count};
+                  largest.first, largest.count};
     return load_file(loader);
 }
 

@@ -23,10 +23,10 @@ enum Cause : Word {
 // gained by trying again.
 FaultKind fault_of(Word cause) {
     switch (cause) {
-        case kFetchPageFault: return FaultKind::fetch;
-        case kLoadPageFault: return FaultKind::load;
-        case kStorePageFault: return FaultKind::store;
-        default: return FaultKind::illegal;
+    case kFetchPageFault: return FaultKind::fetch;
+    case kLoadPageFault: return FaultKind::load;
+    case kStorePageFault: return FaultKind::store;
+    default: return FaultKind::illegal;
     }
 }
 

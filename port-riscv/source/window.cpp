@@ -42,9 +42,13 @@ constexpr u32 kDevices = 4;
 Window devices[kDevices];
 u32 devices_used = 0;
 
-constexpr u64 page_bytes(unsigned level) { return u64{LAYOUT_PAGE} << level * kIndexBits; }
+constexpr u64 page_bytes(unsigned level) {
+    return u64{LAYOUT_PAGE} << level * kIndexBits;
+}
 
-u64 physical(const void* pointer) { return reinterpret_cast<Word>(pointer) - LAYOUT_OFFSET; }
+u64 physical(const void* pointer) {
+    return reinterpret_cast<Word>(pointer) - LAYOUT_OFFSET;
+}
 
 Table& table_at(Entry entry) {
     const Word frame = static_cast<Word>(entry >> kFrameShift);
@@ -63,9 +67,9 @@ void map_page(Word address, u64 frame_address, unsigned level, Entry rights) {
             if (tables_used == kTables) {
                 refuse("memory too scattered for the kernel's tables");
             }
-            entry = static_cast<Entry>(physical(tables[tables_used++]) / LAYOUT_PAGE
-                                       << kFrameShift) |
-                    Port::Format::kValid;
+            entry =
+                static_cast<Entry>(physical(tables[tables_used++]) / LAYOUT_PAGE << kFrameShift) |
+                Port::Format::kValid;
         }
         table = &table_at(entry);
     }
@@ -150,7 +154,8 @@ void check() {
         checked.sound = checked.sound && root[index] == 0;
     }
     // An address of the upper half is sign-extended: the base makes up for what the index cannot hold.
-    const Word base = LAYOUT_WINDOW - static_cast<Word>(Port::kWindowEntry * page_bytes(kLevels - 1));
+    const Word base =
+        LAYOUT_WINDOW - static_cast<Word>(Port::kWindowEntry * page_bytes(kLevels - 1));
     check_table(checked, root, kLevels - 1, base);
     for (const HartStack& stack : ravelin_stacks) {
         checked.sound = checked.sound && leaf_of(reinterpret_cast<Word>(stack.guard)) == 0;
@@ -179,7 +184,8 @@ Word device_window(u64 address, u64 bytes) noexcept {
     }
     const Word window = next + static_cast<Word>(address % kLarge);
 #endif
-    devices[devices_used++] = {window, address, (bytes + LAYOUT_PAGE - 1) / LAYOUT_PAGE * LAYOUT_PAGE};
+    devices[devices_used++] = {window, address,
+                               (bytes + LAYOUT_PAGE - 1) / LAYOUT_PAGE * LAYOUT_PAGE};
     return window;
 }
 

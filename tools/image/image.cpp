@@ -20,7 +20,8 @@ namespace {
 
 using namespace ravelin::riscv;
 
-static_assert(std::endian::native == std::endian::little, "the image is written as it is in memory");
+static_assert(std::endian::native == std::endian::little,
+              "the image is written as it is in memory");
 
 [[noreturn]] void fail(const std::string& what) {
     std::fprintf(stderr, "image: %s\n", what.c_str());

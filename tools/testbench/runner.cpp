@@ -5,10 +5,12 @@
 #include <cstring>
 #include <fstream>
 #include <regex>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tools/oracle/trace_file.h"
 #include "tools/testbench/process.h"
 
 namespace ravelin::testbench {
@@ -23,10 +25,9 @@ constexpr std::uint32_t kUsualSlice = 1000;
 
 /// The build directory of a plan: port, profile, and the slice if it is another.
 std::string preset_of(const RunPlan& plan) {
-    return fmt::format("{}-{}{}", name_of(plan.port), plan.judged->checked ? "checked" : "release",
-                       plan.judged->slice_us == kUsualSlice
-                           ? ""
-                           : fmt::format("-slice{}", plan.judged->slice_us));
+    return fmt::format(
+        "{}-{}{}", name_of(plan.port), plan.judged->checked ? "checked" : "release",
+        plan.judged->slice_us == kUsualSlice ? "" : fmt::format("-slice{}", plan.judged->slice_us));
 }
 
 /// The last line of a text that is not empty.
@@ -48,7 +49,8 @@ std::string how_it_broke(const ProcessResult& process, std::uint32_t timeout_s, 
         return fmt::format("no end within {} s of the host's time; killed{}", timeout_s, said);
     }
     if (process.signal != 0) {
-        return fmt::format("ended by signal {} ({}){}", process.signal, strsignal(process.signal), said);
+        return fmt::format("ended by signal {} ({}){}", process.signal, strsignal(process.signal),
+                           said);
     }
     if (process.exit_code != good) {
         return fmt::format("exit code {}, not {}{}", process.exit_code, good, said);
@@ -73,13 +75,17 @@ class HostedRunner final : public Runner {
     RunResult run(const RunPlan& plan) const override {
         RunResult result;
         result.preset = preset_of(plan);
-        std::vector<std::string> command = {
-            program_of(plan).string(),
-            "--program", plan.judged->program,
-            "--harts",   std::to_string(plan.harts),
-            "--seed",    std::to_string(plan.seed),
-            "--clock",   clock_name(plan.host_clock),
-            "--memory",  std::to_string(plan.judged->memory_mib)};
+        std::vector<std::string> command = {program_of(plan).string(),
+                                            "--program",
+                                            plan.judged->program,
+                                            "--harts",
+                                            std::to_string(plan.harts),
+                                            "--seed",
+                                            std::to_string(plan.seed),
+                                            "--clock",
+                                            clock_name(plan.host_clock),
+                                            "--memory",
+                                            std::to_string(plan.judged->memory_mib)};
         if (plan.judged->checked) {
             command.insert(command.end(), {"--trace", plan.trace.string()});
         }
@@ -125,8 +131,8 @@ class QemuRunner final : public Runner {
         }
         for (const fs::path& file : files) {
             if (!fs::exists(file)) {
-                return fmt::format("there is no {}: build it with ./ravelin build {}", file.string(),
-                                   preset_of(plan));
+                return fmt::format("there is no {}: build it with ./ravelin build {}",
+                                   file.string(), preset_of(plan));
             }
         }
         return "";
@@ -141,10 +147,11 @@ class QemuRunner final : public Runner {
         result.command = fmt::format("{}", fmt::join(command, " "));
 
         static const std::regex trace_line("RAVELIN-TRACE (0x)?([0-9a-f]+) ([0-9]+)");
-        static const std::regex end_line("RAVELIN-END (off|reboot|failed|panic)");
+        static const std::regex end_line("RAVELIN-OFF (off|reboot|failed)");
         std::uint64_t address = 0;
         std::uint64_t bytes = 0;
         std::string end;
+        bool panicked = false;
         const auto on_line = [&](std::string_view text) {
             const std::string line(text);
             std::smatch match;
@@ -152,8 +159,9 @@ class QemuRunner final : public Runner {
                 address = std::strtoull(match[2].str().c_str(), nullptr, 16);
                 bytes = std::strtoull(match[3].str().c_str(), nullptr, 10);
             } else if (std::regex_search(line, match, end_line)) {
-                end = match[1];
+                end = panicked && match[1] == "failed" ? "panic" : match[1].str();
             } else {
+                panicked = panicked || line.starts_with("ravelin: panic: ");
                 result.console.push_back(line);
             }
             return end.empty();
@@ -174,17 +182,21 @@ class QemuRunner final : public Runner {
             result.broke = fmt::format("the machine ended '{}', not '{}'", end, plan.judged->ends);
         }
         if (bytes != 0) {
-            result.has_trace = copy_out(ram, address, bytes, plan.trace);
+            result.has_trace = copy_out(ram, address, bytes, plan);
         }
         std::error_code ignored;
         fs::remove(ram, ignored);
         return result;
     }
 
-    std::string clock_name(bool host_clock) const override { return host_clock ? "host" : "icount"; }
+    std::string clock_name(bool host_clock) const override {
+        return host_clock ? "host" : "icount";
+    }
 
   private:
     Port port_;
+
+    static constexpr std::uint32_t kTraceMib = 64;
 
     /// Where RAM begins on QEMU's virt machine.
     static constexpr std::uint64_t kRamBase = 0x8000'0000;
@@ -194,7 +206,9 @@ class QemuRunner final : public Runner {
     }
 
     static fs::path folder_of(const RunPlan& plan) { return plan.root / "build" / preset_of(plan); }
-    static fs::path kernel_of(const RunPlan& plan) { return folder_of(plan) / "ravelin-kernel.bin"; }
+    static fs::path kernel_of(const RunPlan& plan) {
+        return folder_of(plan) / "ravelin-kernel.bin";
+    }
     static fs::path image_of(const RunPlan& plan) {
         return folder_of(plan) / "programs" / (plan.judged->program + ".img");
     }
@@ -204,23 +218,41 @@ class QemuRunner final : public Runner {
         if (const char* named = std::getenv("RAVELIN_SBI"); named != nullptr && *named != '\0') {
             return named;
         }
-        return port_ == Port::rv64 ? fs::path("default") : folder_of(plan) / "ravelin-sbi.bin";
+        return port_ == Port::rv64 ? fs::path("default") : folder_of(plan) / "ravelin-sbi.elf";
     }
 
     std::vector<std::string> command_for(const RunPlan& plan, const fs::path& ram) const {
-        const std::string mib = std::to_string(plan.judged->memory_mib);
+        // The trace ring of a checked kernel comes on top of what the guest has.
+        const std::string mib =
+            std::to_string(plan.judged->memory_mib + (plan.judged->checked ? kTraceMib : 0));
         std::vector<std::string> command = {
             emulator(),
-            "-M", "virt,memory-backend=ram",
+            "-M",
+            "virt,memory-backend=ram",
             "-object",
-            fmt::format("memory-backend-file,id=ram,size={}M,mem-path={},share=on", mib, ram.string()),
-            "-m", mib,
-            "-nographic", "-monitor", "none", "-serial", "stdio", "-no-reboot",
-            "-seed", std::to_string(plan.seed),
-            "-smp", std::to_string(plan.harts),
-            "-bios", firmware_of(plan).string(),
-            "-kernel", kernel_of(plan).string(),
-            "-initrd", image_of(plan).string()};
+            fmt::format("memory-backend-file,id=ram,size={}M,mem-path={},share=on", mib,
+                        ram.string()),
+            "-m",
+            mib,
+            "-nographic",
+            "-monitor",
+            "none",
+            "-serial",
+            "stdio",
+            "-no-reboot",
+            "-seed",
+            std::to_string(plan.seed),
+            "-smp",
+            std::to_string(plan.harts),
+            "-bios",
+            firmware_of(plan).string(),
+            "-kernel",
+            kernel_of(plan).string(),
+            "-initrd",
+            image_of(plan).string()};
+        if (const char* cpu = std::getenv("RAVELIN_CPU"); cpu != nullptr && *cpu != '\0') {
+            command.insert(command.end(), {"-cpu", cpu});
+        }
         if (plan.host_clock) {
             command.insert(command.end(), {"-accel", "tcg,thread=multi"});
         } else {
@@ -229,18 +261,25 @@ class QemuRunner final : public Runner {
         return command;
     }
 
+    /// The trace as docs/trace.md has it: the kernel leaves the seed and the digest to who saves it.
     static bool copy_out(const fs::path& ram, std::uint64_t address, std::uint64_t bytes,
-                         const fs::path& to) {
+                         const RunPlan& plan) {
         std::error_code error;
         const std::uint64_t size = fs::file_size(ram, error);
-        if (error || address < kRamBase || bytes > size || address - kRamBase > size - bytes) {
+        abi::TraceHead head;
+        if (error || bytes < sizeof head || address < kRamBase || bytes > size ||
+            address - kRamBase > size - bytes) {
             return false;
         }
         std::ifstream from(ram, std::ios::binary);
         from.seekg(static_cast<std::streamoff>(address - kRamBase));
         std::vector<char> buffer(static_cast<std::size_t>(bytes));
         from.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
-        std::ofstream out(to, std::ios::binary);
+        std::memcpy(&head, buffer.data(), sizeof head);
+        head.seed = plan.seed;
+        head.digest = oracle::digest_of(std::as_bytes(std::span(buffer)).subspan(sizeof head));
+        std::memcpy(buffer.data(), &head, sizeof head);
+        std::ofstream out(plan.trace, std::ios::binary);
         out.write(buffer.data(), from.gcount());
         return out.good();
     }
