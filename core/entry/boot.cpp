@@ -43,7 +43,7 @@ void start_trace(Kernel& kernel, const BoardFacts& facts) {
 
 // Root owns every frame that is left once its own object has one.
 void make_root(Kernel& kernel, Hart& hart) {
-    Budget& root = make_object<Budget>(kernel, ObjectKind::budget);
+    Budget& root = make_object<Budget>(kernel, hart.index, ObjectKind::budget);
     root.page_limit = kernel.frames.free();
     root.process_limit = abi::kMaxProcesses;
     root.weight_limit = abi::kRootWeight;
@@ -72,11 +72,11 @@ void make_tree(Kernel& kernel, Hart& hart) {
     create_budget(kernel, hart, root, spec, kernel.users);
 }
 
-Device* make_reset(Kernel& kernel, const BoardFacts& facts) {
+Device* make_reset(Kernel& kernel, Hart& hart, const BoardFacts& facts) {
     for (const DeviceFact& fact : facts.devices) {
         if (fact.kind != DeviceKind::reset) continue;
         charge(*kernel.system, 1);
-        Device& device = make_object<Device>(kernel, ObjectKind::device);
+        Device& device = make_object<Device>(kernel, hart.index, ObjectKind::device);
         device.fact = fact;
         return &device;
     }
@@ -94,7 +94,7 @@ void start_program(Kernel& kernel, Hart& hart, const BootProgram& program) {
         if (status != abi::Status::ok) panic(kernel, hart, "boot: the first program does not map");
         apply(kernel, hart, *process, flush);
     }
-    Device* reset = make_reset(kernel, kernel.port.facts());
+    Device* reset = make_reset(kernel, hart, kernel.port.facts());
     if (reset == nullptr) panic(kernel, hart, "boot: the board has no reset");
     ObjectHead* objects[] = {&kernel.root->head, &kernel.system->head, &kernel.users->head, &reset->head};
     for (ObjectHead* object : objects) {

@@ -160,10 +160,10 @@ void process_start(Kernel& kernel, Hart& self, Thread& thread) {
     finish(context, status);
 }
 
-void endpoint_create(Kernel& kernel, Thread& thread) {
+void endpoint_create(Kernel& kernel, Hart& self, Thread& thread) {
     Process& process = *thread.process;
     Endpoint* endpoint = nullptr;
-    Status status = create_endpoint(kernel, *process.budget, endpoint);
+    Status status = create_endpoint(kernel, self.index, *process.budget, endpoint);
     if (status != Status::ok) return finish(thread.context, status);
     u32 handle = 0;
     status = install_handle(kernel, process, endpoint->head, *process.budget, 0, handle);
@@ -294,7 +294,7 @@ void dispatch_call(Kernel& kernel, Hart& self, Thread& thread) {
         case abi::Call::process_create: return process_create(kernel, self, thread);
         case abi::Call::process_map: return process_map(kernel, self, thread);
         case abi::Call::process_start: return process_start(kernel, self, thread);
-        case abi::Call::endpoint_create: return endpoint_create(kernel, thread);
+        case abi::Call::endpoint_create: return endpoint_create(kernel, self, thread);
         case abi::Call::mint: return mint(kernel, thread);
         case abi::Call::handle_close: return handle_close(kernel, thread);
         case abi::Call::budget_create: return budget_create(kernel, self, thread);

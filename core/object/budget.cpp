@@ -31,7 +31,7 @@ Status create_budget(Kernel& kernel, Hart& self, Budget& parent, const abi::Budg
     if (spec.weight > free || (spec.weight == free && free != 0 && parent.live_processes != 0)) {
         return Status::invalid_argument;
     }
-    Budget& made = make_object<Budget>(kernel, ObjectKind::budget);
+    Budget& made = make_object<Budget>(kernel, self.index, ObjectKind::budget);
     made.parent = &parent;
     made.depth = parent.depth + 1;
     made.budget_class = &parent == kernel.root ? BudgetClass::user : parent.budget_class;

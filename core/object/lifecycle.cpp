@@ -47,7 +47,7 @@ Status create_process(Kernel& kernel, Hart& self, Budget& creator, Budget& budge
     if (budget.free_processes() == 0 || kernel.process_count == abi::kMaxProcesses) return Status::out_of_processes;
     if (budget.free_weight() == 0) return Status::invalid_argument;
     if (!charge(creator, 1)) return Status::out_of_memory;
-    Process& made = make_object<Process>(kernel, ObjectKind::process);
+    Process& made = make_object<Process>(kernel, self.index, ObjectKind::process);
     made.budget = &budget;
     made.creator = &creator;
     made.pid = draw_pid(kernel);
@@ -78,7 +78,7 @@ Status create_thread(Kernel& kernel, Hart& self, Process& process, Word entry, W
     do {
         tid = tid == abi::kMaxThreads ? 1 : tid + 1;
     } while (process.threads[tid] != nullptr);
-    Thread& thread = make_object<Thread>(kernel, ObjectKind::thread);
+    Thread& thread = make_object<Thread>(kernel, self.index, ObjectKind::thread);
     if (!kernel.port.make_context(self.index, thread.context, {entry, stack, argument, process.pid})) {
         free_object(kernel, thread);
         uncharge(*process.budget, 1);
@@ -131,9 +131,9 @@ void free_process(Kernel& kernel, Hart& self, Process& process) {
     free_object(kernel, process);
 }
 
-Status create_endpoint(Kernel& kernel, Budget& owner, Endpoint*& endpoint) {
+Status create_endpoint(Kernel& kernel, HartIndex hart, Budget& owner, Endpoint*& endpoint) {
     if (!charge(owner, 1)) return Status::out_of_memory;
-    endpoint = &make_object<Endpoint>(kernel, ObjectKind::endpoint);
+    endpoint = &make_object<Endpoint>(kernel, hart, ObjectKind::endpoint);
     endpoint->owner = &owner;
     owner.endpoints.push_back(*endpoint, endpoint->owner_link);
     return Status::ok;

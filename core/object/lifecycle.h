@@ -23,16 +23,16 @@ void end_process(Kernel& kernel, Hart& self, Process& process, abi::ExitCause ca
 void free_process(Kernel& kernel, Hart& self, Process& process);
 
 /// Makes an endpoint owned by the budget. Errors: out_of_memory.
-abi::Status create_endpoint(Kernel& kernel, Budget& owner, Endpoint*& endpoint);
+abi::Status create_endpoint(Kernel& kernel, HartIndex hart, Budget& owner, Endpoint*& endpoint);
 
 /// Ends an endpoint and closes its handles.
 void end_endpoint(Kernel& kernel, Hart& self, Endpoint& endpoint);
 
-/// A new object in a frame of its own, which the caller has charged: charged pages always have frames.
+/// A new object in a frame of its own, which the caller has charged: charged pages always have frames. `hart` is the calling one.
 template <class T>
-T& make_object(Kernel& kernel, ObjectKind kind) {
+T& make_object(Kernel& kernel, HartIndex hart, ObjectKind kind) {
     FrameNumber frame = kernel.frames.take(kernel.port);
-    kernel.port.work(HartIndex{}, Work::frame, 1);
+    kernel.port.work(hart, Work::frame, 1);
     T& object = *new (kernel.port.frame_pointer(frame)) T;
     object.head.kind = kind;
     object.head.id = ++kernel.last_id;
