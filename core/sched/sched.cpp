@@ -36,6 +36,12 @@ void trace_counts(Kernel& kernel, Hart& hart, const Budget& budget) {
     kernel.trace.write(hart.index, TraceKind::counts, budget.head.id, budget.entity.waiting, budget.entity.running);
 }
 
+void trace_charge(Kernel& kernel, Hart& hart, Ticks ticks) {
+    u64 id = hart.payer == nullptr ? 0 : hart.payer->head.id;
+    u32 weight = hart.payer == nullptr ? 0 : hart.payer->entity.weight;
+    kernel.trace.write(hart.index, TraceKind::charge, id, ticks.value, weight, static_cast<u32>(hart.reason));
+}
+
 void mark(Kernel& kernel, Budget& budget) {
     if (budget.marked) return;
     budget.marked = true;
@@ -245,9 +251,8 @@ bool turn(Kernel& kernel, Hart& hart) {
 }  // namespace
 
 void pay(Kernel& kernel, Hart& hart, Ticks ticks) {
+    trace_charge(kernel, hart, ticks);
     Budget* payer = hart.payer;
-    kernel.trace.write(hart.index, TraceKind::charge, payer == nullptr ? 0 : payer->head.id, ticks.value,
-                       payer == nullptr ? 0 : payer->entity.weight, static_cast<u32>(hart.reason));
     if (payer == nullptr) return;
     if (payer == hart.runner) {
         hart.pending += ticks;
@@ -302,7 +307,17 @@ void lift_and_remove(Kernel& kernel, Hart& self, Budget& dying, Budget* payer) {
     Ticks now = kernel.port.now(self.index);
     for (u32 index = 0; index < kernel.hart_count; ++index) {
         Hart& hart = kernel.harts[index];
-        if (hart.payer == &dying) bill(kernel, hart, now, payer, hart.reason);
+        if (hart.payer == &dying) {
+            // What it ran until now is its own; nothing raises the floor inside a destruction.
+            if (now > hart.since) {
+                Ticks ticks = now - hart.since;
+                trace_charge(kernel, hart, ticks);
+                kernel.queue.fold(dying.entity, ticks);
+                trace_pass(kernel, self, TraceKind::pass, dying);
+                hart.since = now;
+            }
+            set_payer(hart, payer, hart.reason);
+        }
         if (hart.runner != &dying) continue;
         fold_hart(kernel, self, hart);
         hart.runner = nullptr;
