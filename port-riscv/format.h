@@ -1,8 +1,9 @@
 // The page-table formats of RISC-V, Sv39 and Sv32, as core/port.h's PageFormat.
 //
-// Rule: accessed and dirty are set in every leaf, so that nothing depends on hardware that updates them or faults instead (pitfall
-// A7). `lent` is the lower of the two bits that hardware leaves to software. An entry without V keeps its frame and rights.
-// User leaves only: U is set, G is not; the kernel's own mappings are made elsewhere.
+// Rule: accessed and dirty are set in every leaf, so that nothing depends on hardware that updates
+// them or faults instead (pitfall A7). `lent` is the lower of the two bits that hardware leaves to
+// software. An entry without V keeps its frame and rights. User leaves only: U is set, G is not;
+// the kernel's own mappings are made elsewhere.
 #pragma once
 
 #include "core/abi/calls.h"
@@ -29,7 +30,8 @@ struct Format {
     static constexpr Entry kLent = 1u << 8;
     static constexpr unsigned kFrameShift = 10;
 
-    /// A valid user leaf. `rights` are bits of abi::kRead and so on, read among them wherever write is.
+    /// A valid user leaf. `rights` are bits of abi::kRead and so on, read among them wherever write
+    /// is.
     static constexpr Entry leaf(FrameNumber frame, u32 rights) noexcept {
         Entry entry = table(frame) | kUser | kAccessed | kDirty;
         if ((rights & abi::kRead) != 0) entry |= kReadable;

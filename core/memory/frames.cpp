@@ -65,7 +65,8 @@ void Frames::build(Port& port, const BoardFacts& facts, FrameNumber place, u32 s
         zero(port.frame_pointer(FrameNumber{place.value + i}));
     }
 
-    // The levels from the lowest, then the notes: all of one block, each part aligned to its own size.
+    // The levels from the lowest, then the notes: all of one block, each part aligned to its own
+    // size.
     const u32 frames = frame_count(facts);
     auto* word = static_cast<Word*>(port.frame_pointer(place));
     u32 words = frames;

@@ -1,16 +1,19 @@
-// The free frames of RAM: one bit a frame under levels of summary bits, each of which says whether the word below it has a free
-// frame (R11, R12).
+// The free frames of RAM: one bit a frame under levels of summary bits, each of which says whether
+// the word below it has a free frame (R11, R12).
 //
-// Rule: a frame is zeroed before anybody sees it. Backing a page, a table or an object costs no search of RAM, however much of it
-// is in use.
-// Invariant: a bit of a level is set exactly if its word in the level below is not zero; free() is the number of set bits of the
-// lowest level. The state lies in frames of RAM that are never free, so it costs no memory of the kernel's own image.
-// Bound: take, take_exact and give read and write one word a level (at most 4 levels for 64 GiB on a 64-bit machine, 4 for 4 GiB
-// on a 32-bit one) and look the frame up among the board's runs. init writes whole words: a few instructions a frame.
+// Rule: a frame is zeroed before anybody sees it. Backing a page, a table or an object costs no
+// search of RAM, however much of it is in use.
+// Invariant: a bit of a level is set exactly if its word in the level below is not zero; free() is
+// the number of set bits of the lowest level. The state lies in frames of RAM that are never free,
+// so it costs no memory of the kernel's own image.
+// Bound: take, take_exact and give read and write one word a level (at most 4 levels for 64 GiB on
+// a 64-bit machine, 4 for 4 GiB on a 32-bit one) and look the frame up among the board's runs. init
+// writes whole words: a few instructions a frame.
 //
-// Frames that were zeroed ahead of time fit in as a second set of levels beside this one: give then puts a frame into the set of
-// unclean frames, whoever zeroes outside the lock moves it to the clean set, and take prefers the clean set and zeroes only when
-// that is empty. Nothing outside this class sees the difference.
+// Frames that were zeroed ahead of time fit in as a second set of levels beside this one: give then
+// puts a frame into the set of unclean frames, whoever zeroes outside the lock moves it to the
+// clean set, and take prefers the clean set and zeroes only when that is empty. Nothing outside
+// this class sees the difference.
 #pragma once
 
 #include <bit>
@@ -24,11 +27,12 @@ namespace ravelin {
 
 class Frames {
   public:
-    /// Makes every frame of the board's RAM free, but those of `held` (ranges with members `first` and `count`: the first program,
-    /// which is in memory already), those of the trace ring, frame 0, and the few that the state itself takes. Held frames count
-    /// as taken, and in total().
-    /// The frames of one run must lie one after the other as Port::frame_pointer gives them.
-    /// Returns false if no run has room for the state or a held frame is no RAM or held twice; the object is unusable then.
+    /// Makes every frame of the board's RAM free, but those of `held` (ranges with members `first`
+    /// and `count`: the first program, which is in memory already), those of the trace ring, frame
+    /// 0, and the few that the state itself takes. Held frames count as taken, and in total(). The
+    /// frames of one run must lie one after the other as Port::frame_pointer gives them.
+    /// Returns false if no run has room for the state or a held frame is no RAM or held twice; the
+    /// object is unusable then.
     template <class Held>
     bool init(Port& port, const BoardFacts& facts, const Held& held) {
         const u32 size = state_frames(facts);
@@ -67,8 +71,8 @@ class Frames {
     /// Takes this frame as it is, not zeroed. False if it is no RAM or not free.
     bool take_exact(FrameNumber frame);
 
-    /// Makes a taken frame free. The caller has removed every mapping of it, and makes the flush before the lock is released or
-    /// another frame is taken.
+    /// Makes a taken frame free. The caller has removed every mapping of it, and makes the flush
+    /// before the lock is released or another frame is taken.
     void give(FrameNumber frame);
 
     /// Frames that take can give now.
@@ -80,7 +84,8 @@ class Frames {
     /// Whether the frame is RAM of the board's runs, and not a device's.
     bool contains(FrameNumber frame) const { return index_of(frame) != kNone; }
 
-    /// A number that the holder of a RAM frame keeps beside it: of a page table, its used entries. 0 when the frame is taken.
+    /// A number that the holder of a RAM frame keeps beside it: of a page table, its used entries.
+    /// 0 when the frame is taken.
     u16& note(FrameNumber frame) {
         const u32 index = index_of(frame);
         RAVELIN_ASSERT(index != kNone);

@@ -1,4 +1,5 @@
-// Address spaces: every operation first checks, charges and counts, then changes entries without a way to fail. See space.h.
+// Address spaces: every operation first checks, charges and counts, then changes entries without a
+// way to fail. See space.h.
 #include "core/memory/space.h"
 
 #include "core/memory/table.h"
@@ -61,7 +62,8 @@ void widen(const MemoryContext& context, Flush& flush, PageRange range, bool rem
     flush.removed = flush.removed || removed;
 }
 
-/// What a freed table led to may be cached above the leaves, which a flush of single pages need not reach: all of user space.
+/// What a freed table led to may be cached above the leaves, which a flush of single pages need not
+/// reach: all of user space.
 void widen_all(const MemoryContext& context, Flush& flush) {
     widen(context, flush, {0, Walk::kUserPages}, true);
 }
@@ -127,7 +129,8 @@ void mark_used(MemoryContext& context, PageRange range) {
     });
 }
 
-/// Marks the range's pages free and frees the frames of the map that mark nothing now. Returns how many.
+/// Marks the range's pages free and frees the frames of the map that mark nothing now. Returns how
+/// many.
 u32 mark_free(MemoryContext& context, PageRange range) {
     Space& space = context.space;
     u32 freed = 0;
@@ -169,7 +172,8 @@ void placed(MemoryContext& context, PageRange range) {
 
 // ---- Mapping ----
 
-/// Charges the tables and map frames that a vacant range still lacks, and sees that there are frames for them and `pages` more.
+/// Charges the tables and map frames that a vacant range still lacks, and sees that there are
+/// frames for them and `pages` more.
 bool reserve_tables(MemoryContext& context, PageRange range, u32 pages) {
     const u32 tables =
         tables_of(context).missing(range.page, range.count) + missing_maps(context.space, range);
@@ -220,7 +224,8 @@ bool is_own(Entry leaf) {
     return Format::is_valid(leaf) && !Format::is_lent(leaf);
 }
 
-/// The frame of a page of the space's own RAM with a right, as the kernel reaches it; null if there is none.
+/// The frame of a page of the space's own RAM with a right, as the kernel reaches it; null if there
+/// is none.
 std::byte* record_page(const MemoryContext& context, u32 page, u32 right) {
     const Entry leaf = tables_of(context).find(page);
     if (!is_own(leaf) || (Format::rights(leaf) & right) != right) return nullptr;
@@ -349,7 +354,8 @@ Status map_device(MemoryContext& context, FrameNumber first, u32 count, Word& ad
     return Status::ok;
 }
 
-/// Empties a range of own pages after `sink(leaf)` had each, and uncharges what that freed beside `pages`, which the caller counted.
+/// Empties a range of own pages after `sink(leaf)` had each, and uncharges what that freed beside
+/// `pages`, which the caller counted.
 template <class Sink>
 static void take_out(MemoryContext& context, PageRange range, const Sink& sink, Flush& flush) {
     u32 tables = tables_of(context).unmap(range.page, range.count, sink);
@@ -413,7 +419,8 @@ Status move_pages(MemoryContext& source, MemoryContext& target, Word from_addres
         uncharge(target.payer, moving);
         return vacant ? Status::out_of_memory : Status::invalid_argument;
     }
-    // Into the target before out of the source: a table that the source frees must not be taken again before its flush.
+    // Into the target before out of the source: a table that the source frees must not be taken
+    // again before its flush.
     install(
         target, to, rights,
         [&](u32 i) { return Format::leaf(Format::frame(from_tables.find(from.page + i)), rights); },

@@ -1,20 +1,26 @@
-// Address spaces: what a process maps, where the kernel places what has no address, and how records are read and written (R11).
+// Address spaces: what a process maps, where the kernel places what has no address, and how records
+// are read and written (R11).
 //
-// Rules: W^X for every mapping; write implies read. Mapped pages are backed and charged at once, with their tables. A refused
-// operation changes nothing: everything is checked, charged and counted before the first entry is written. The kernel never
-// dereferences a user address: it walks the tables and reaches the frame.
-// Invariant: pages + tables is what the payer is charged for the space; bit p of the area map is set exactly if page p of the
-// anonymous area has a leaf; a frame is mapped by at most one leaf of all spaces (a lent page: by one valid leaf).
-// Bound: linear in the pages named, plus the search of next_fit over the fixed area (core/memory/runs.h). destroy_space costs the
-// pages mapped and the entries of the space's own tables.
+// Rules: W^X for every mapping; write implies read. Mapped pages are backed and charged at once,
+// with their tables. A refused operation changes nothing: everything is checked, charged and
+// counted before the first entry is written. The kernel never dereferences a user address: it walks
+// the tables and reaches the frame.
+// Invariant: pages + tables is what the payer is charged for the space; bit p of the area map is
+// set exactly if page p of the anonymous area has a leaf; a frame is mapped by at most one leaf of
+// all spaces (a lent page: by one valid leaf).
+// Bound: linear in the pages named, plus the search of next_fit over the fixed area
+// (core/memory/runs.h). destroy_space costs the pages mapped and the entries of the space's own
+// tables.
 //
-// Layout, the same for every format, below 1 GiB because the smallest user space (a hosted window) ends there:
+// Layout, the same for every format, below 1 GiB because the smallest user space (a hosted window)
+// ends there:
 //     0x0000_0000  page 0: never mapped, since address 0 means "none" in calls
 //     0x0000_1000  the program's own: image, stack, map_fixed
 //     0x0400_0000  message area, 4 MiB: pages that arrive in messages
 //     0x1000_0000  anonymous area, 256 MiB: map_anon and devices
 //     0x2000_0000  the program's own again, to the format's kUserEnd
-// The areas begin and end at lowest tables of every format (2 and 4 MiB), so that they share none with their neighbours.
+// The areas begin and end at lowest tables of every format (2 and 4 MiB), so that they share none
+// with their neighbours.
 #pragma once
 
 #include <cstddef>
@@ -64,10 +70,11 @@ struct MemoryContext {
     u32 space_number = 0;
 };
 
-/// What the caller must have flushed, under the same lock section and before it takes another frame or returns to user mode.
-/// Starts empty; operations only widen it.
+/// What the caller must have flushed, under the same lock section and before it takes another frame
+/// or returns to user mode. Starts empty; operations only widen it.
 ///   removed  a mapping is gone or narrower: every hart that may run the space flushes (shootdown).
-///   !removed mappings were only added or widened: the calling hart flushes; on others a fault that `permits` disproves is dropped.
+///   !removed mappings were only added or widened: the calling hart flushes; on others a fault that
+///   `permits` disproves is dropped.
 ///   code     executable pages appeared: sync_code on every hart before it runs the space again.
 struct Flush {
     u32 space = 0;
@@ -82,52 +89,62 @@ struct Flush {
 /// Creates the empty space. Charges its root table. Errors: out_of_memory.
 abi::Status create_space(MemoryContext& context);
 
-/// Frees all the space has: its pages, its tables, the area map; uncharges them. No hart runs the space, and none of its pages is
-/// lent or borrowed. The space is as before create_space.
+/// Frees all the space has: its pages, its tables, the area map; uncharges them. No hart runs the
+/// space, and none of its pages is lent or borrowed. The space is as before create_space.
 void destroy_space(MemoryContext& context);
 
-/// Maps `length` bytes of zeroed pages in the anonymous area, found by next fit. Errors: invalid_argument (length 0 or not whole
-/// pages; rights none, unknown, or write with execute), out_of_memory (budget, no room, no frames).
+/// Maps `length` bytes of zeroed pages in the anonymous area, found by next fit. Errors:
+/// invalid_argument (length 0 or not whole pages; rights none, unknown, or write with execute),
+/// out_of_memory (budget, no room, no frames).
 abi::Status map_anon(MemoryContext& context, Word length, u32 rights, Word& address, Flush& flush);
 
-/// Maps zeroed pages at a given range, replacing nothing. Errors in this order: invalid_argument (range; rights), out_of_memory
-/// (pages against the budget), invalid_argument (a page of it is mapped or lent), out_of_memory (tables, frames).
+/// Maps zeroed pages at a given range, replacing nothing. Errors in this order: invalid_argument
+/// (range; rights), out_of_memory (pages against the budget), invalid_argument (a page of it is
+/// mapped or lent), out_of_memory (tables, frames).
 abi::Status map_fixed(MemoryContext& context, Word address, Word length, u32 rights, Flush& flush);
 
-/// Maps `count` taken frames from `first` on, in order, at `address`, as map_fixed. They belong to the space then.
+/// Maps `count` taken frames from `first` on, in order, at `address`, as map_fixed. They belong to
+/// the space then.
 abi::Status map_exact(MemoryContext& context, Word address, FrameNumber first, u32 count,
                       u32 rights, Flush& flush);
 
-/// Maps a device's window, read and write, in the anonymous area. Charges tables only. Errors: out_of_memory.
+/// Maps a device's window, read and write, in the anonymous area. Charges tables only. Errors:
+/// out_of_memory.
 abi::Status map_device(MemoryContext& context, FrameNumber first, u32 count, Word& address,
                        Flush& flush);
 
-/// Unmaps a range; RAM pages are freed and uncharged. Errors: invalid_argument (range; a page of it is not mapped, or lent).
+/// Unmaps a range; RAM pages are freed and uncharged. Errors: invalid_argument (range; a page of it
+/// is not mapped, or lent).
 abi::Status unmap(MemoryContext& context, Word address, Word length, Flush& flush);
 
-/// Changes the rights of a range. Errors: invalid_argument (range; rights; a page of it is not mapped, lent, or a device's and to be
-/// executed).
+/// Changes the rights of a range. Errors: invalid_argument (range; rights; a page of it is not
+/// mapped, lent, or a device's and to be executed).
 abi::Status set_flags(MemoryContext& context, Word address, Word length, u32 rights, Flush& flush);
 
-/// Moves pages of RAM from one space to another (process_map): they leave `source` at from_address and stand in `target`, which no
-/// hart has run yet, at to_address with `rights`. target's payer is charged for pages and tables, source's uncharged; between spaces
-/// of one payer only tables are. Errors in this order: invalid_argument (ranges; rights; a source page not mapped, lent or a
+/// Moves pages of RAM from one space to another (process_map): they leave `source` at from_address
+/// and stand in `target`, which no hart has run yet, at to_address with `rights`. target's payer is
+/// charged for pages and tables, source's uncharged; between spaces of one payer only tables are.
+/// Errors in this order: invalid_argument (ranges; rights; a source page not mapped, lent or a
 /// device's), then as map_fixed.
 abi::Status move_pages(MemoryContext& source, MemoryContext& target, Word from_address,
                        Word to_address, Word length, u32 rights, Flush& source_flush,
                        Flush& target_flush);
 
-/// Whether a record of `bytes`, a multiple of 8, may be read (`right` abi::kRead) or written (abi::kWrite) at `address`: 8-byte
-/// aligned, in mapped RAM of the space's own with that right, not lent or borrowed, no device. Errors: invalid_argument.
+/// Whether a record of `bytes`, a multiple of 8, may be read (`right` abi::kRead) or written
+/// (abi::kWrite) at `address`: 8-byte aligned, in mapped RAM of the space's own with that right,
+/// not lent or borrowed, no device. Errors: invalid_argument.
 abi::Status check_record(const MemoryContext& context, Word address, u32 bytes, u32 right);
 
-/// Reads a record out of the space to an 8-byte aligned place. Errors: those of check_record with abi::kRead; then nothing was read.
+/// Reads a record out of the space to an 8-byte aligned place. Errors: those of check_record with
+/// abi::kRead; then nothing was read.
 abi::Status copy_in(const MemoryContext& context, void* to, Word address, u32 bytes);
 
-/// Writes a record from an 8-byte aligned place into the space. Errors: those of check_record with abi::kWrite; then nothing was written.
+/// Writes a record from an 8-byte aligned place into the space. Errors: those of check_record with
+/// abi::kWrite; then nothing was written.
 abi::Status copy_out(const MemoryContext& context, Word address, const void* from, u32 bytes);
 
-/// Whether the tables allow an access now: a fault of one that they allow met a stale entry, and is retried after a flush.
+/// Whether the tables allow an access now: a fault of one that they allow met a stale entry, and is
+/// retried after a flush.
 bool permits(const MemoryContext& context, Word address, u32 right);
 
 }  // namespace ravelin

@@ -1,11 +1,14 @@
-// Page-table walks, the same for every format: find an entry, map a range, unmap it, free a whole tree.
+// Page-table walks, the same for every format: find an entry, map a range, unmap it, free a whole
+// tree.
 //
-// Rule: tables are the only record of what a space maps. A table that maps nothing is freed at once (R11); destruction visits the
-// tables that exist and no other RAM (R10).
-// Invariants: the empty entry is the number 0. Frames::note of a table counts its entries that are not empty, in the user half
-// only: the entries of the root from kUserEnd on are the port's and never touched here. Leaves stand in the lowest level only. A
-// leaf that is not empty maps or, lent away, keeps its page.
-// Bound: a block costs kLevels reads; a range costs its pages plus kLevels for each block. Absent subtrees are stepped over whole.
+// Rule: tables are the only record of what a space maps. A table that maps nothing is freed at once
+// (R11); destruction visits the tables that exist and no other RAM (R10).
+// Invariants: the empty entry is the number 0. Frames::note of a table counts its entries that are
+// not empty, in the user half only: the entries of the root from kUserEnd on are the port's and
+// never touched here. Leaves stand in the lowest level only. A leaf that is not empty maps or, lent
+// away, keeps its page.
+// Bound: a block costs kLevels reads; a range costs its pages plus kLevels for each block. Absent
+// subtrees are stepped over whole.
 //
 // Pages are numbered from address 0: page = address / kPageSize, below kUserPages.
 #pragma once
@@ -27,7 +30,8 @@ class Tables {
     Tables(Port& port, Frames& frames, FrameNumber root)
         : port_(port), frames_(frames), root_(root) {}
 
-    /// The part of a range that one lowest table holds or, if `entries` is null, that one absent subtree would.
+    /// The part of a range that one lowest table holds or, if `entries` is null, that one absent
+    /// subtree would.
     struct Block {
         Entry* entries = nullptr;  ///< of the range's first page and on
         u32 count = 0;             ///< pages of the range, at least 1
@@ -76,7 +80,8 @@ class Tables {
         return true;
     }
 
-    /// Whether `test(leaf)` holds for the leaf of every page of the range, none of them empty. Stops at the first that fails.
+    /// Whether `test(leaf)` holds for the leaf of every page of the range, none of them empty.
+    /// Stops at the first that fails.
     template <class Test>
     bool all(u32 page, u32 count, const Test& test) const {
         while (count != 0) {
@@ -117,7 +122,8 @@ class Tables {
         return tables;
     }
 
-    /// Gives each page of a vacant range the leaf `leaf(i)`, i from 0. Makes the tables, for which there are frames enough.
+    /// Gives each page of a vacant range the leaf `leaf(i)`, i from 0. Makes the tables, for which
+    /// there are frames enough.
     /// Returns how many it made.
     template <class Leaf>
     u32 map(u32 page, u32 count, const Leaf& leaf) {
@@ -135,7 +141,8 @@ class Tables {
         return made;
     }
 
-    /// Replaces the leaf of each page of the range, all of them there, by `change(leaf)`, which is not empty.
+    /// Replaces the leaf of each page of the range, all of them there, by `change(leaf)`, which is
+    /// not empty.
     template <class Change>
     void update(u32 page, u32 count, const Change& change) {
         while (count != 0) {
@@ -149,8 +156,8 @@ class Tables {
         }
     }
 
-    /// Empties the leaf of each page of the range, all of them there, after `sink(leaf)` had it, and frees tables that map nothing
-    /// now. Returns how many it freed.
+    /// Empties the leaf of each page of the range, all of them there, after `sink(leaf)` had it,
+    /// and frees tables that map nothing now. Returns how many it freed.
     template <class Sink>
     u32 unmap(u32 page, u32 count, const Sink& sink) {
         u32 freed = 0;
@@ -178,7 +185,8 @@ class Tables {
         return freed;
     }
 
-    /// Calls `sink(leaf)` for every leaf and frees every table, the root with them. Returns how many it freed.
+    /// Calls `sink(leaf)` for every leaf and frees every table, the root with them. Returns how
+    /// many it freed.
     template <class Sink>
     u32 destroy(const Sink& sink) {
         return destroy_level(root_, kLevels - 1, sink);
@@ -210,7 +218,8 @@ class Tables {
         return static_cast<Entry*>(port_.frame_pointer(table)) + index;
     }
 
-    /// How many pages of the range one entry of the next level up covers (level 0: a lowest table; above: the absent entry's).
+    /// How many pages of the range one entry of the next level up covers (level 0: a lowest table;
+    /// above: the absent entry's).
     static u32 clip(u32 page, u32 count, unsigned level) {
         const u64 span = u64{1} << ((level == 0 ? 1 : level) * Format::kIndexBits);
         const u64 room = span - (page & (span - 1));

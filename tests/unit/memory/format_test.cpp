@@ -1,4 +1,5 @@
-// The page-table formats: bits as the privileged architecture lays them out, and each field on its own.
+// The page-table formats: bits as the privileged architecture lays them out, and each field on its
+// own.
 #include <gtest/gtest.h>
 
 #include "core/port.h"

@@ -1,4 +1,5 @@
-// Free frames: order, zeroing, holes between runs, what is never free, and that the summaries never lie.
+// Free frames: order, zeroing, holes between runs, what is never free, and that the summaries never
+// lie.
 #include <algorithm>
 #include <set>
 #include <vector>

@@ -1,7 +1,9 @@
-// The machine of the memory tests: RAM in two runs with a hole between them, a device window, and no harts to speak of.
+// The machine of the memory tests: RAM in two runs with a hole between them, a device window, and
+// no harts to speak of.
 //
-// Included by sv39/ravelin_port.h and sv32/ravelin_port.h, which choose the page-table format. Only the
-// memory downcalls do anything; the test reads what `work` was told. Frame pointers out of RAM abort.
+// Included by sv39/ravelin_port.h and sv32/ravelin_port.h, which choose the page-table format. Only
+// the memory downcalls do anything; the test reads what `work` was told. Frame pointers out of RAM
+// abort.
 #pragma once
 
 #include <array>

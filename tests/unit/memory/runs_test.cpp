@@ -1,4 +1,5 @@
-// The search for free pages: what it finds is what a page-by-page search finds, and how much it reads is bounded.
+// The search for free pages: what it finds is what a page-by-page search finds, and how much it
+// reads is bounded.
 #include <algorithm>
 #include <cstddef>
 #include <vector>
@@ -98,8 +99,8 @@ TEST(Runs, EmptyAndFullMaps) {
     EXPECT_EQ(map.find(17, 1), kNoRun);
 }
 
-// A refused search of an area of 65,536 pages, in the worst fragmentation for each length: every free
-// run is one page too short.
+// A refused search of an area of 65,536 pages, in the worst fragmentation for each length: every
+// free run is one page too short.
 TEST(Runs, ARefusalReadsEachWordOnceAndTheCursorsAgain) {
     for (const u32 length : {1u, 2u, 3u, 17u, 63u, 64u, 65u, 1'000u, 32'768u, 65'536u}) {
         Map map(65'536);

@@ -1,5 +1,6 @@
-// Random sequences of every operation on three spaces and two budgets, compared after each step with a model: maps of pages, from
-// which the charges, the free frames, the placements and every status are computed anew.
+// Random sequences of every operation on three spaces and two budgets, compared after each step
+// with a model: maps of pages, from which the charges, the free frames, the placements and every
+// status are computed anew.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -103,8 +104,8 @@ class Sequence {
   private:
     u32 below(u32 limit) { return random_.below(limit); }
 
-    /// A page near a place where something changes: an end of user space, of an area, of a table, of a frame of the area map; or
-    /// next to one that is mapped.
+    /// A page near a place where something changes: an end of user space, of an area, of a table,
+    /// of a frame of the area map; or next to one that is mapped.
     u32 some_page(u32 space) {
         static constexpr u32 kPlaces[] = {1,
                                           Walk::kEntries,
