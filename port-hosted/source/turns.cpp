@@ -79,7 +79,8 @@ bool Machine::start_virtual(HartIndex caller, HartIndex other) {
         return false;
     }
     begun.started = true;
-    begun.key = port.turns_[caller.value].time + kKickLeast + random() % kKickSpread;
+    begun.time = port.turns_[caller.value].time + kKickLeast + random() % kKickSpread;
+    begun.key = begun.time;
     port.horizon_ = std::min(port.horizon_, begun.key);
     return true;
 }
