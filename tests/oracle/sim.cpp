@@ -169,6 +169,7 @@ class Machine {
             return;
         }
         const auto by_pass = [](const Budget* a, const Budget* b) { return a->pass < b->pass; };
+        std::vector<Budget*> fresh;  // newly capped
         U128 candidate = (*std::min_element(queued.begin(), queued.end(), by_pass))->pass;
         if (online_ > 1) {
             std::vector<Budget*> with_threads;
@@ -198,7 +199,7 @@ class Machine {
             for (Budget* b : with_threads) {
                 const bool is = std::find(capped.begin(), capped.end(), b) != capped.end();
                 if (is && !b->capped) {
-                    b->lag = floor_ - std::min(b->pass, floor_);
+                    fresh.push_back(b);
                 } else if (!is && b->capped) {
                     b->pass = std::max(b->pass, floor_ - b->lag);
                     emit_wide(TraceKind::uncap, b->id, b->pass);
@@ -217,6 +218,9 @@ class Machine {
         if (candidate > floor_) {
             floor_ = candidate;
             emit_wide(TraceKind::floor, 0, floor_);
+        }
+        for (Budget* b : fresh) {
+            b->lag = floor_ - std::min(b->pass, floor_);
         }
     }
 
@@ -367,8 +371,8 @@ class Machine {
         }
         bury(top, top);
         spend(40);
-        emit(TraceKind::destroy_end, at(top).id, now_, 0);
         raise();
+        emit(TraceKind::destroy_end, at(top).id, now_, 0);
         if (by_deadline) {
             charge(parent, TraceCharge::destruction);
             preempted_ = true;

@@ -75,7 +75,8 @@ struct Budget {
 
 struct Hart {
     bool entered = false;
-    std::uint64_t left = 0;  ///< time of its last return
+    std::uint64_t left = 0;     ///< time of its last return
+    std::uint64_t charged = 0;  ///< its time is charged up to here
     std::optional<std::size_t> runner;
     std::optional<std::size_t> thread_budget;  ///< of the runner record
     std::uint64_t thread = 0;
@@ -110,6 +111,7 @@ struct Destruction {
     std::size_t top = 0;
     std::uint64_t place = kNowhere;
     bool by_deadline = false;
+    bool raised = false;               ///< its one raise was made
     std::vector<std::size_t> subtree;  ///< of the top, when it began
 };
 
@@ -132,11 +134,13 @@ struct Entry {
     bool first = false;  ///< of its hart
     bool counts_changed = false;
     bool woke = false;
+    bool left_queue = false;  ///< a budget left in the reconcile
     bool raised_behind_wakes = false;  ///< the reconcile is over, and with it its raise
     std::uint64_t last_wake_id = 0;
     std::uint64_t last_wake = kNowhere;
     std::vector<Expiry> expiries;
-    std::vector<std::uint64_t> charges;  ///< places
+    std::vector<std::uint64_t> charges;  ///< places, of this hart's time
+    std::vector<std::uint64_t> abroad;   ///< places of charges of other harts' user time
     std::vector<Bill> bills;
     bool deadline_destroyed = false;
     std::uint64_t descheduled = kNowhere;
@@ -348,6 +352,7 @@ class Replayer {
     void raise(std::uint64_t cause) {
         raise_ = {.open = true, .cause = cause, .rises = false, .floor = floor_, .lifts = {}};
         std::optional<U128> candidate;
+        std::vector<std::size_t> newly_capped;
         if (online_ <= 1) {
             candidate = extreme(true, [](const Budget&) { return true; });
         } else {
@@ -358,7 +363,7 @@ class Replayer {
                 const bool now = std::find(capped.begin(), capped.end(), index) != capped.end();
                 if (now && !budget.capped) {
                     budget.capped = true;
-                    budget.lag = above(floor_, budget.debt.pass);
+                    newly_capped.push_back(index);
                 } else if (!now && budget.capped && has_thread(budget)) {
                     budget.capped = false;
                     const U128 pass = std::max(budget.debt.pass, above(floor_, budget.lag));
@@ -377,6 +382,10 @@ class Replayer {
         if (candidate && *candidate > floor_) {
             raise_.rises = true;
             raise_.floor = *candidate;
+        }
+        // The lag it keeps is behind the floor of the budgets that share the harts without it.
+        for (const std::size_t index : newly_capped) {
+            budgets_[index].lag = above(raise_.floor, budgets_[index].debt.pass);
         }
     }
 
@@ -403,7 +412,7 @@ class Replayer {
 
     /// Raises behind the reconcile if it is due and was not made; at most once an entry.
     void raise_behind_wakes(std::uint64_t cause) {
-        if (entry_.open && !entry_.raised_behind_wakes && (entry_.woke || entry_.counts_changed)) {
+        if (entry_.open && !entry_.raised_behind_wakes && (entry_.woke || entry_.left_queue || entry_.counts_changed)) {
             entry_.raised_behind_wakes = true;
             raise(cause);
         }
@@ -417,7 +426,10 @@ class Replayer {
             return;
         }
         if (kind == TraceKind::uncap || kind == TraceKind::floor) {
-            if (!raise_.open) {
+            if (!raise_.open && destruction_.open && !destruction_.raised) {
+                destruction_.raised = true;
+                raise(at);
+            } else if (!raise_.open) {
                 raise_behind_wakes(at);
             }
         } else {
@@ -491,7 +503,9 @@ class Replayer {
             }
             return true;
         }
-        if (r.entry != entry_.number || r.hart != entry_.hart) {
+        const bool abroad = kind == TraceKind::charge &&
+                            r.what == static_cast<std::uint16_t>(TraceCharge::user);
+        if (r.entry != entry_.number || (r.hart != entry_.hart && !abroad)) {
             reject("structure",
                    fmt::format("a record of entry {} on hart {} stands within entry {} of hart {}",
                                r.entry, r.hart, entry_.number, entry_.hart),
@@ -617,15 +631,27 @@ class Replayer {
             destruction_ = {};
         }
         hart.left = r.x;
+        hart.charged = r.x;
         section_end_ = r.x;
         section_place_ = at;
         entry_.open = false;
     }
 
+    static std::uint64_t since(std::uint64_t to, std::uint64_t from) { return to > from ? to - from : 0; }
+
     /// Every tick from the hart's last return to this one is in exactly one charge.
     void check_conservation(std::uint64_t at, const TraceRecord& r) {
         const Hart& hart = harts_[entry_.hart];
-        const std::uint64_t from = entry_.first ? entry_.trapped : hart.left;
+        const std::uint64_t from = entry_.first ? entry_.trapped : hart.charged;
+        for (const std::uint64_t place : entry_.abroad) {
+            const Hart& other = harts_[trace_.records[place].hart];
+            if (other.charged > r.x) {
+                reject("conservation",
+                       fmt::format("hart {} is charged up to {} in an entry that ends at {}",
+                                   trace_.records[place].hart, other.charged, r.x),
+                       {place, at});
+            }
+        }
         std::uint64_t before_trap = 0;
         std::uint64_t all = 0;
         bool zeroed = false;
@@ -646,10 +672,10 @@ class Replayer {
                    fmt::format("{} ticks passed on hart {} and {} are charged", r.x - from,
                                entry_.hart, all),
                    places);
-        } else if (!zeroed && before_trap != entry_.trapped - from) {
+        } else if (!zeroed && before_trap != since(entry_.trapped, from)) {
             reject("conservation",
                    fmt::format("{} ticks passed before the trap on hart {} and {} are charged",
-                               entry_.trapped - from, entry_.hart, before_trap),
+                               since(entry_.trapped, from), entry_.hart, before_trap),
                    places);
         }
     }
@@ -667,12 +693,15 @@ class Replayer {
         }
         const std::uint64_t waited =
             entry_.lock_wait == kNowhere ? 0 : trace_.records[entry_.lock_wait].x;
-        if (charged != waited) {
+        // What lies before the point up to which its time was charged from another hart is paid.
+        const std::uint64_t paid =
+            entry_.first ? 0 : since(std::min(harts_[entry_.hart].charged, entry_.locked), entry_.trapped);
+        if (charged != since(waited, paid)) {
             places.push_back(entry_.lock_wait);
             places.push_back(at);
             reject("lock",
                    fmt::format("hart {} waited {} ticks for the lock and {} are charged as that",
-                               entry_.hart, waited, charged),
+                               entry_.hart, since(waited, paid), charged),
                    places);
         }
     }
@@ -1028,7 +1057,8 @@ class Replayer {
             take(*budget);
             return;
         }
-        if (runs_here(*budget)) {
+        const bool descheduled = runs_here(*budget);
+        if (descheduled) {
             deschedule(at, *budget);
         }
         if (budget->waiting + budget->running != 0) {
@@ -1038,7 +1068,11 @@ class Replayer {
                    {budget->last, at});
         }
         take(*budget);
-        raise(at);
+        if (descheduled) {
+            raise(at);
+        } else {
+            entry_.left_queue = true;
+        }
     }
 
     void on_pick(std::uint64_t at, const TraceRecord& r) {
@@ -1200,8 +1234,12 @@ class Replayer {
     // --- charges and folds ---
 
     void on_charge(std::uint64_t at, const TraceRecord& r) {
-        entry_.charges.push_back(at);
         const auto what = static_cast<TraceCharge>(r.what);
+        if (entry_.open && r.hart != entry_.hart) {
+            on_charge_abroad(at, r);
+            return;
+        }
+        entry_.charges.push_back(at);
         if (name_of(what) == "?") {
             reject("structure", fmt::format("no charge is of kind {}", r.what), {at});
             return;
@@ -1229,6 +1267,36 @@ class Replayer {
         } else if (budget->weight != 0) {
             entry_.bills.push_back({.budget = index_of(*budget), .ticks = r.x, .place = at});
         }
+    }
+
+    /// Another hart's runner is charged for its user time up to now, to be folded before its budget
+    /// changes or dies.
+    void on_charge_abroad(std::uint64_t at, const TraceRecord& r) {
+        Hart& hart = harts_[r.hart];
+        Budget* budget = living(at, r.id);
+        entry_.abroad.push_back(at);
+        hart.charged += r.x;
+        if (hart.run) {
+            out_.runs[*hart.run].user += r.x;
+        }
+        if (budget == nullptr) {
+            return;
+        }
+        budget->last_charge = at;
+        if (hart.runner != index_of(*budget)) {
+            reject("charge",
+                   fmt::format("hart {}'s user time goes to budget {}, which it does not run", r.hart,
+                               r.id),
+                   {entry_.place, at});
+            return;
+        }
+        if (r.y != budget->weight) {
+            reject("charge",
+                   fmt::format("budget {} is charged at weight {} and has {}", r.id, r.y,
+                               budget->weight),
+                   {budget->last, at});
+        }
+        hart.pending += r.x;
     }
 
     /// Is the payer one that the kind of charge may have?
@@ -1556,6 +1624,7 @@ class Replayer {
                         .top = index_of(*top),
                         .place = at,
                         .by_deadline = r.what == kByDeadline,
+                        .raised = false,
                         .subtree = {index_of(*top)}};
         for (std::size_t next = 0; next < destruction_.subtree.size(); ++next) {
             const auto& children = budgets_[destruction_.subtree[next]].children;
@@ -1660,8 +1729,11 @@ class Replayer {
             entry_.deadline_destroyed = true;
             ++out_.deadlines;
         }
+        if (!destruction_.raised) {
+            raise(at);
+            close_raise(at);
+        }
         destruction_ = {};
-        raise(at);
     }
 
     // --- the rest ---
