@@ -89,7 +89,7 @@ concept UserContext = std::is_trivially_destructible_v<C> && requires(C& context
 };
 
 /// The shape of a page table: kLevels levels of 2^kIndexBits entries of type Entry. Rights are the bits of abi::kRead and so on.
-/// The format keeps one software bit, `lent`, and may be asked for a leaf that is not valid but keeps its frame (a lent page).
+/// An entry of 0 maps nothing. The format keeps one software bit, `lent`, and may be asked for a leaf that is not valid but keeps its frame (a lent page).
 template <class F>
 concept PageFormat = std::unsigned_integral<typename F::Entry> &&
     requires(typename F::Entry entry, FrameNumber frame, u32 rights, bool flag) {
@@ -143,10 +143,10 @@ concept ContextPort = UserContext<typename P::Context> &&
     };
 
 /// Memory.
-///  frame_pointer / frame_number  a RAM frame as the kernel reaches it, and back.
+///  frame_pointer / frame_number  a RAM frame as the kernel reaches it, and back; the frames of one run lie one after another.
 ///  activate       user accesses of this hart go through the table tree rooted at `root`, under number `space`; a null root: none.
-///  flush          after this, no hart of the set uses what it may have cached of `count` pages from `address` of `space`. Made on
-///                 the calling hart for itself only; other harts are asked by the kernel's shootdown.
+///  flush          after this, the calling hart uses nothing it may have cached of `count` pages from `address` of `space`, tables on
+///                 the way included. A long range may be done as the whole space. Other harts are asked by the kernel's shootdown.
 ///  release_space  nothing of `space` is cached on the calling hart; its number may be used for another space afterwards.
 ///  sync_code      instructions written to memory before are fetched by this hart from now on.
 template <class P>

@@ -36,12 +36,18 @@ T* object_at(Thread& thread, unsigned place, ObjectKind kind, Status& status) {
     return reinterpret_cast<T*>(slot->object);
 }
 
+// The rights that register `place` asks for; bits past the register's low half make them unknown ones, which are refused.
+u32 rights_at(const Thread& thread, unsigned place) {
+    Word value = thread.context.reg(place);
+    return value > ~u32{0} ? ~u32{0} : static_cast<u32>(value);
+}
+
 void map_anon(Kernel& kernel, Hart& self, Thread& thread) {
     Process& process = *thread.process;
     MemoryContext memory = memory_of(kernel, self, process);
     Flush flush;
     Word address = 0;
-    Status status = map_anon(memory, thread.context.reg(1), static_cast<u32>(thread.context.reg(2)), address, flush);
+    Status status = map_anon(memory, thread.context.reg(1), rights_at(thread, 2), address, flush);
     apply(kernel, self, process, flush);
     finish(thread.context, status, address);
 }
@@ -51,7 +57,7 @@ void map_fixed(Kernel& kernel, Hart& self, Thread& thread) {
     MemoryContext memory = memory_of(kernel, self, process);
     Flush flush;
     Status status = map_fixed(memory, thread.context.reg(1), thread.context.reg(2),
-                              static_cast<u32>(thread.context.reg(3)), flush);
+                              rights_at(thread, 3), flush);
     apply(kernel, self, process, flush);
     finish(thread.context, status);
 }
@@ -70,7 +76,7 @@ void set_flags(Kernel& kernel, Hart& self, Thread& thread) {
     MemoryContext memory = memory_of(kernel, self, process);
     Flush flush;
     Status status = set_flags(memory, thread.context.reg(1), thread.context.reg(2),
-                              static_cast<u32>(thread.context.reg(3)), flush);
+                              rights_at(thread, 3), flush);
     apply(kernel, self, process, flush);
     finish(thread.context, status);
 }
@@ -116,7 +122,7 @@ void process_map(Kernel& kernel, Hart& self, Thread& thread) {
     MemoryContext to = memory_of(kernel, self, *target);
     Flush from_flush;
     Flush to_flush;
-    status = move_pages(from, to, context.reg(2), context.reg(3), context.reg(4), static_cast<u32>(context.reg(5)), from_flush,
+    status = move_pages(from, to, context.reg(2), context.reg(3), context.reg(4), rights_at(thread, 5), from_flush,
                         to_flush);
     apply(kernel, self, *thread.process, from_flush);
     apply(kernel, self, *target, to_flush);

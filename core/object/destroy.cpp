@@ -124,8 +124,8 @@ Budget* destroy_budget(Kernel& kernel, Hart& self, Budget& top, bool by_deadline
         if (&budget == kernel.root) kernel.root = nullptr;
         free_object(kernel, budget);
     });
-    kernel.trace.write(self.index, trace::TraceKind::destroy_end, id, kernel.port.now(self.index).value, 0, by_deadline ? 1 : 0);
     sched::destruction_done(kernel, self);
+    kernel.trace.write(self.index, trace::TraceKind::destroy_end, id, kernel.port.now(self.index).value, 0, by_deadline ? 1 : 0);
     return payer;
 }
 

@@ -311,10 +311,14 @@ void lift_and_remove(Kernel& kernel, Hart& self, Budget& dying, Budget* payer) {
             // What it ran until now is its own; nothing raises the floor inside a destruction.
             if (now > hart.since) {
                 Ticks ticks = now - hart.since;
-                trace_charge(kernel, hart, ticks);
-                kernel.queue.fold(dying.entity, ticks);
-                trace_pass(kernel, self, TraceKind::pass, dying);
                 hart.since = now;
+                trace_charge(kernel, hart, ticks);
+                if (hart.runner == &dying) {
+                    hart.pending += ticks;
+                } else {
+                    kernel.queue.fold(dying.entity, ticks);
+                    trace_pass(kernel, self, TraceKind::pass, dying);
+                }
             }
             set_payer(hart, payer, hart.reason);
         }
