@@ -1,6 +1,6 @@
-// A churner that makes a child budget of weight 1, lets a process in it run about a slice and destroys it,
-// over and over, beside a spinner of equal weight: what the child ran is the churner's debt, whoever
-// destroys it and from how deep. One window for each way.
+// A churner that makes child budgets of weight 1, lets a process in each run about a slice and destroys
+// them, over and over, beside a spinner of equal weight: what a child ran is the churner's debt,
+// whoever destroys it and from how deep. One window for each way.
 
 #include "user/rt/program.h"
 #include "user/workload/launcher.h"
@@ -19,23 +19,51 @@ using workload::Launcher;
 constexpr u64 kWeight = 100;
 constexpr u64 kChildWeight = 1;
 
-/// How a round ends. Parameter 0 of churn.
+/// How a round goes. Parameter 0 of churn.
 enum class Way : u64 {
-    blocking,      ///< the churner sleeps and then destroys
-    spinning,      ///< the churner spins to about its own slice's end and then destroys
-    deadline,      ///< the child's deadline passes
-    intermediate,  ///< as blocking, but what is destroyed is a fresh budget between the two
+    blocking,      ///< three children run while the churner sleeps, and then it destroys them
+    intermediate,  ///< likewise, but it destroys fresh budgets between itself and them
+    spinning,      ///< one child, which the churner destroys at about its own slice's end
+    deadline,      ///< likewise, but the child's deadline destroys it
 };
-constexpr Way kWays[] = {Way::blocking, Way::spinning, Way::deadline, Way::intermediate};
+constexpr Way kWays[] = {Way::blocking, Way::intermediate, Way::spinning, Way::deadline};
 
-// About the time in which a child beside two others gets its slice.
-constexpr Micros kRound{kSlice.value * 2};
+constexpr u64 kMostChildren = 3;
 
-rt::Budget make(Child& child, const rt::Budget& parent, u64 weight, u64 pages,
-                Micros deadline = rt::kForever) {
-    return child.must(rt::budget_create(
-        child.env().records(), parent,
-        {.pages = pages, .processes = 1, .weight = weight, .deadline = deadline}));
+// About the time in which all children beside a victim get their slice.
+constexpr Micros kRound{kSlice.value * (kMostChildren + 1)};
+
+// A deadline comes when its child has had the time to start and to run.
+constexpr Micros kLife{kSlice.value * 2};
+
+/// One child budget and, for Way::intermediate, the one between it and the churner.
+struct Lineage {
+    rt::Budget between;
+    rt::Budget child;
+};
+
+// Makes a child budget of `parent` and starts a process in it. False: it could not be had.
+bool make(Child& child, const rt::Budget& parent, Lineage& lineage, Way way) {
+    rt::Records& records = child.env().records();
+    rt::BudgetLimits limits{.pages = rt::copy_pages(), .processes = 1, .weight = kChildWeight};
+    if (way == Way::intermediate) {
+        // A page and some weight more, because it holds the other and keeps what is not carved.
+        lineage.between = child.must(rt::budget_create(
+            records, parent,
+            {.pages = limits.pages + 2, .processes = 1, .weight = kChildWeight + 1}));
+    }
+    if (way == Way::deadline) {
+        limits.deadline = rt::time_now() + kLife;
+    }
+    rt::Result<rt::Budget> made =
+        rt::budget_create(records, way == Way::intermediate ? lineage.between : parent, limits);
+    if (!made.ok()) {
+        return false;
+    }
+    lineage.child = std::move(made.value());
+    return rt::start_copy<workload::busy>(records, lineage.child,
+                                          static_cast<Word>(child.parameter(1)), {})
+        .ok();
 }
 
 /// Churns below this process's own budget, the role handle 0.
@@ -43,45 +71,41 @@ rt::Budget make(Child& child, const rt::Budget& parent, u64 weight, u64 pages,
 void churn(Child& child) {
     const rt::Budget own = child.handle<rt::Budget>(0);
     const Way way{child.parameter(0)};
-    const u64 pages = rt::copy_pages();
+    const bool sleeps = way == Way::blocking || way == Way::intermediate;
+    const u64 children = sleeps ? kMostChildren : 1;
     child.begin();
     u64 count = 0;
-    for (; child.in_window(); ++count) {
-        rt::Budget between;
-        if (way == Way::intermediate) {
-            // One page more, for the budget below it.
-            between = make(child, own, kChildWeight + 1, pages + 1);
+    while (child.in_window()) {
+        Lineage lineages[kMostChildren];
+        for (u64 i = 0; i < children; ++i, ++count) {
+            // Only where the children before it are still to be destroyed may there be no room.
+            if (!make(child, own, lineages[i], way) && way != Way::deadline) {
+                child.fail(__builtin_LINE());
+            }
         }
-        const Micros deadline = way == Way::deadline ? rt::time_now() + kRound : rt::kForever;
-        rt::Budget lineage = make(child, between ? between : own, kChildWeight, pages, deadline);
-        const bool started =
-            rt::start_copy<workload::busy>(child.env().records(), lineage,
-                                           static_cast<Word>(child.parameter(1)), {})
-                .ok();
-        // Only a deadline may come before the child has started.
-        if (!started && way != Way::deadline) {
-            child.fail(__builtin_LINE());
+        if (sleeps) {
+            rt::sleep(kRound);
+        } else {
+            rt::work({child.parameter(2)});
         }
-        switch (way) {
-        case Way::blocking:
-        case Way::intermediate: rt::sleep(kRound); break;
-        case Way::spinning: rt::work({child.parameter(2)}); break;
-        case Way::deadline: rt::sleep(kRound + kSlice); break;
+        for (Lineage& lineage : lineages) {
+            if (way == Way::intermediate) {
+                child.must(rt::budget_destroy(lineage.between));
+            } else if (way != Way::deadline && lineage.child) {
+                child.must(rt::budget_destroy(lineage.child));
+            }
+            // It is gone, or its deadline takes it, and its handle with it.
+            lineage.child.forget();
         }
-        if (way == Way::intermediate) {
-            child.must(rt::budget_destroy(between));
-        } else if (way != Way::deadline) {
-            child.must(rt::budget_destroy(lineage));
-        }
-        // It is gone in every case, and its handle with it.
-        lineage.forget();
     }
     child.report(count);
 }
 
 void play(Launcher& launcher, Way way) {
+    constexpr u64 kProcesses = kMostChildren + 1;
     rt::Budget victim = launcher.budget(launcher.users(), kWeight, 1);
-    rt::Budget churner = launcher.budget(launcher.users(), kWeight, 2, 3, 2 * rt::copy_pages());
+    rt::Budget churner =
+        launcher.budget(launcher.users(), kWeight, 2, kProcesses, rt::copy_pages());
     launcher.start<workload::spin>(victim, {launcher.piece()});
     launcher.start<churn>(
         churner, {static_cast<u64>(way), launcher.piece(), launcher.ticks(kSlice).value * 95 / 100},

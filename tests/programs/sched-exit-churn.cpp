@@ -1,6 +1,9 @@
 // A budget whose threads, then processes, run nine tenths of a slice and end before it does, by exiting or
 // by a fault, beside a spinner of equal weight: ending is no way to run uncharged. One window each.
 
+#include <atomic>
+#include <new>
+
 #include "user/rt/program.h"
 #include "user/workload/launcher.h"
 #include "user/workload/roles.h"
@@ -8,6 +11,7 @@
 namespace {
 
 using namespace ravelin;
+using rt::u32;
 using rt::u64;
 using rt::Word;
 using workload::Child;
@@ -16,15 +20,23 @@ using workload::Launcher;
 constexpr u64 kWeight = 100;
 
 // Those that live at a time: one runs, one is ready behind it.
-constexpr u64 kAlive = 2;
+constexpr u32 kAlive = 2;
 
 // A thread's stack stays when it has ended, because nobody sees it end.
 constexpr u64 kStackPages = 4'000;
 
-// The whole lives of those that end. Argument: the work.
+/// What churn_threads and its threads share, in a page of its own.
+struct Threads {
+    rt::Ticks work;
+    std::atomic<u32> alive{0};
+};
+
+// The whole lives of those that end. Argument: the address of Threads, or the work.
 
 void work_and_end(rt::Env& env) {
-    rt::work({env.argument()});
+    Threads* threads = rt::user_object<Threads>(env.argument());
+    rt::work(threads->work);
+    threads->alive.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void work_and_exit(rt::Env& env) {
@@ -41,16 +53,20 @@ void work_and_fault(rt::Env& env) {
     }
 }
 
-/// Starts a thread a millisecond, polling between them. Parameter 0: a thread's work.
+/// Keeps kAlive threads alive, looking every millisecond. Parameter 0: a thread's work.
 void churn_threads(Child& child) {
+    const Word page = child.must(rt::map_anon(rt::kPageSize, abi::kRead | abi::kWrite));
+    auto* threads = new (rt::user_memory(page)) Threads{.work = {child.parameter(0)}};
     child.begin();
     u64 count = 0;
     while (child.in_window()) {
-        rt::Stack stack = child.must(rt::Stack::make());
-        static_cast<void>(child.must(
-            rt::start_thread<work_and_end>(stack, static_cast<Word>(child.parameter(0)))));
-        stack.forget();
-        ++count;
+        while (threads->alive.load(std::memory_order_relaxed) < kAlive) {
+            threads->alive.fetch_add(1, std::memory_order_relaxed);
+            rt::Stack stack = child.must(rt::Stack::make());
+            static_cast<void>(child.must(rt::start_thread<work_and_end>(stack, page)));
+            stack.forget();
+            ++count;
+        }
         rt::sleep(rt::milliseconds(1));
     }
     child.report(count);
@@ -63,7 +79,7 @@ void churn_processes(Child& child) {
     const rt::Budget own = child.handle<rt::Budget>(0);
     const rt::Endpoint exits = child.must(rt::endpoint_create());
     child.begin();
-    u64 alive = 0;
+    u32 alive = 0;
     u64 count = 0;
     while (child.in_window()) {
         for (; alive < kAlive; ++alive, ++count) {

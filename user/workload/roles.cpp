@@ -83,6 +83,7 @@ void spin_gap(Child& child) {
 
 void game(Child& child) {
     child.begin();
+    rt::sleep({child.parameter(3)});
     const Load load{
         .end = child.window().end, .work = {child.parameter(0)}, .nap = {child.parameter(1)}};
     run_load<game_thread>(child, load, child.parameter(2));

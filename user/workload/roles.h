@@ -15,7 +15,7 @@ void spin(Child& child);
 void spin_gap(Child& child);
 
 /// Works in bursts with a nap behind each until the window ends, and reports the bursts.
-///   0 burst   1 nap   2 threads (0: one)
+///   0 burst   1 nap   2 threads (0: one)   3 a sleep ahead of the first burst
 void game(Child& child);
 
 /// Naps a number of times, working behind each nap, and reports the naps.
