@@ -65,7 +65,7 @@ inline bool fiber_may_leave([[maybe_unused]] const void* code) {
 using Transfer = boost::context::detail::transfer_t;
 
 /// A fiber that begins in `entry` on the stack of `size` bytes from `bottom` when first switched to.
-/// `entry` starts with fiber_arrived and never returns. Sanitizers take its top part for the stack.
+/// `entry` starts with fiber_bottom and fiber_arrived and never returns. Sanitizers take its top part for the stack.
 inline void fiber_make(Fiber& fiber, void* bottom, std::size_t size, std::size_t usable,
                        void (*entry)(Transfer)) {
     fiber.bottom = bottom;
@@ -101,6 +101,12 @@ inline void fiber_drop([[maybe_unused]] Fiber& fiber) {
 #ifdef RAVELIN_VALGRIND
     VALGRIND_STACK_DEREGISTER(fiber.valgrind);
 #endif
+}
+
+/// Marks the function it is called in as the first on its stack, for debuggers and unwinders: what
+/// stands at its return address is no caller. 16 is the return address in the call frame information.
+[[gnu::always_inline]] inline void fiber_bottom() {
+    asm volatile(".cfi_undefined 16");
 }
 
 /// What `self` does first when it was switched to.

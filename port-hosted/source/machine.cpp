@@ -269,6 +269,7 @@ void Machine::set_line(u32 source, bool high) {
 }
 
 void Machine::loop_entry(Transfer transfer) {
+    fiber_bottom();
     Hart& hart = *current_hart();
     fiber_arrived(hart.loop, transfer);
     hart.machine->loop(hart);

@@ -4,6 +4,14 @@
 
 #include <new>
 
+#ifdef RAVELIN_ASAN
+// A stack that is dropped cannot give back the frames the sanitizer keeps elsewhere for it, so it keeps
+// none. ASAN_OPTIONS can still ask for them.
+extern "C" const char* __asan_default_options() {
+    return "detect_stack_use_after_return=0";
+}
+#endif
+
 namespace ravelin::hosted {
 
 namespace {

@@ -92,6 +92,14 @@ using hosted::HostedMachine;
 using hosted::HostedOptions;
 using hosted::Result;
 
+#ifdef __SANITIZE_THREAD__
+constexpr bool kThreadSanitizer = true;
+#elif defined(__has_feature)
+constexpr bool kThreadSanitizer = __has_feature(thread_sanitizer);
+#else
+constexpr bool kThreadSanitizer = false;
+#endif
+
 constexpr HartIndex kBoot{0};
 constexpr u32 kReadWrite = abi::kRead | abi::kWrite;
 constexpr Word kPage = 0x10'0000;
@@ -431,6 +439,9 @@ void allow_only_exit() {
 }
 
 TEST(TrapCost, NoSystemCallInACallOrATimerInterrupt) {
+    if (kThreadSanitizer) {
+        GTEST_SKIP() << "the sanitizer's run time makes system calls of its own";
+    }
     EXPECT_EXIT(traps_without_system_calls(false), testing::ExitedWithCode(0), "");
     // The filter sees one if there is one.
     EXPECT_EXIT(traps_without_system_calls(true), testing::KilledBySignal(SIGSYS), "");
