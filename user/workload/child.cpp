@@ -22,10 +22,14 @@ void Child::receive_parameters() {
     }
 }
 
-void Child::begin() {
+void Child::await_window() {
     const rt::Message message = must(rt::receive(mailbox_));
     window_ = {.start = {message.words.at[0]}, .end = {message.words.at[1]}};
     rate_ = {.ticks = message.words.at[2], .micros = message.words.at[3]};
+}
+
+void Child::begin() {
+    await_window();
     sleep_until(window_.start);
 }
 

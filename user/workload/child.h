@@ -38,7 +38,10 @@ class Child {
         return env_.start_handle<H>(kFirstRoleHandle + index);
     }
 
-    /// Waits for the launcher to open the window and sleeps until it starts.
+    /// Waits for the launcher to open the window.
+    void await_window();
+
+    /// await_window(), and sleeps until the window starts.
     void begin();
 
     const Window& window() const { return window_; }

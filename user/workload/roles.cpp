@@ -103,7 +103,8 @@ void nap(Child& child) {
 
 void tie(Child& child) {
     rt::Endpoint silent = child.handle<rt::Endpoint>(0);
-    child.begin();
+    // No common sleep: the destruction alone may wake several in one entry.
+    child.await_window();
     const rt::Result<rt::Words> answer = rt::call(silent, {});
     // Its stamp is what ended the call, so the kernel has closed the handle.
     silent.forget();
