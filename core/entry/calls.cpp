@@ -230,7 +230,7 @@ void budget_create(Kernel& kernel, Hart& self, Thread& thread) {
     if (status != Status::ok) return finish(context, status);
     u32 handle = 0;
     status = install_handle(kernel, process, child->head, *process.budget, 0, handle);
-    if (status != Status::ok) destroy_budget(kernel, self, *child, false);
+    if (status != Status::ok) destroy_budget(kernel, self, *child, kNever);
     finish(context, status, handle);
 }
 
@@ -238,7 +238,7 @@ void budget_destroy(Kernel& kernel, Hart& self, Thread& thread) {
     Status status{};
     auto* budget = object_at<Budget>(thread, 1, ObjectKind::budget, status);
     if (budget == nullptr) return finish(thread.context, status);
-    destroy_budget(kernel, self, *budget, false);
+    destroy_budget(kernel, self, *budget, kNever);
     if (self.thread == &thread) finish(thread.context, Status::ok);
 }
 
@@ -247,7 +247,7 @@ void budget_reap(Kernel& kernel, Hart& self, Thread& thread) {
     auto* budget = object_at<Budget>(thread, 1, ObjectKind::budget, status);
     if (budget == nullptr) return finish(thread.context, status);
     Budget* child = budget->children.first();
-    if (child != nullptr) destroy_budget(kernel, self, *child, false);
+    if (child != nullptr) destroy_budget(kernel, self, *child, kNever);
     if (self.thread != &thread) return;
     Word left = 0;
     for (child = budget->children.first(); child != nullptr; child = budget->children.after(child->sibling_link)) ++left;

@@ -114,11 +114,13 @@ void answer(Kernel& kernel, Hart& hart, const Trap& trap, bool expired) {
     }
 }
 
-// Who pays for an entry of this kind before anything was found: a call's and a fault's runner; nobody for the others.
+// Who pays for an entry of this kind before anything was found: a call's and a fault's runner, or who pays for the end of that budget
+// if another hart destroyed it meanwhile; nobody for the others.
 void open_interval(Kernel& kernel, Hart& hart, TrapKind kind, Ticks now) {
+    Budget* runner = hart.runner != nullptr ? hart.runner : hart.payer;
     switch (kind) {
-        case TrapKind::call: return sched::bill(kernel, hart, now, hart.runner, TraceCharge::call);
-        case TrapKind::fault: return sched::bill(kernel, hart, now, hart.runner, TraceCharge::fault);
+        case TrapKind::call: return sched::bill(kernel, hart, now, runner, TraceCharge::call);
+        case TrapKind::fault: return sched::bill(kernel, hart, now, runner, TraceCharge::fault);
         case TrapKind::timer: return sched::bill(kernel, hart, now, nullptr, TraceCharge::nothing);
         case TrapKind::external: return sched::bill(kernel, hart, now, nullptr, TraceCharge::interrupt);
         case TrapKind::kick: return sched::bill(kernel, hart, now, nullptr, TraceCharge::kick);
@@ -170,7 +172,7 @@ Port::Context* enter(Kernel& kernel, HartIndex index, const Trap& trap) {
     if (ahead == 0) trapped = now;  // nothing was waited for
     kernel.port.work(index, Work::entry, 1);
     trace_enter(kernel, hart, trap, trapped, now, ahead);
-    hart.leave = hart.idle ? Leave::from_idle : Leave::resumed;
+    hart.leave = hart.idle ? Leave::from_idle : hart.thread == nullptr ? Leave::gave_up : Leave::resumed;
     if (trap.kind == TrapKind::timer) hart.armed = {};
 
     if constexpr (trace::kOn) sched::bill(kernel, hart, trapped, hart.payer, TraceCharge::lock_wait);
@@ -181,8 +183,7 @@ Port::Context* enter(Kernel& kernel, HartIndex index, const Trap& trap) {
         sched::bill(kernel, hart, now, nullptr, TraceCharge::expiry);
         preempted = timers::expire(kernel, hart, now);
         if (trap.kind == TrapKind::call || trap.kind == TrapKind::fault) {
-            sched::bill(kernel, hart, kernel.port.now(index), hart.runner,
-                        trap.kind == TrapKind::call ? TraceCharge::call : TraceCharge::fault);
+            open_interval(kernel, hart, trap.kind, kernel.port.now(index));
         }
     }
     bool from_user = trap.kind == TrapKind::call || trap.kind == TrapKind::fault;

@@ -88,13 +88,19 @@ void move_pids(Budget& budget, Budget& to) {
 
 }  // namespace
 
-Budget* destroy_budget(Kernel& kernel, Hart& self, Budget& top, bool by_deadline) {
+Budget* destroy_budget(Kernel& kernel, Hart& self, Budget& top, Ticks found) {
+    bool by_deadline = found != kNever;
+    Ticks due = top.deadline.due;
     Budget* parent = top.parent;
     u64 id = top.head.id;
     kernel.trace.write(self.index, trace::TraceKind::destroy_begin, id, kernel.port.now(self.index).value, 0, by_deadline ? 1 : 0);
     detach(kernel, self, top);
     Budget* payer = sched::payer_for(parent);
-    if (by_deadline) sched::set_payer(self, payer, abi::TraceCharge::destruction);
+    if (by_deadline) {
+        sched::set_payer(self, payer, abi::TraceCharge::destruction);
+        kernel.trace.write(self.index, trace::TraceKind::expire, payer == nullptr ? 0 : payer->head.id, due.value, found.value,
+                           static_cast<u32>(abi::TraceExpiry::deadline));
+    }
 
     kill(kernel, self, top);
     each_up(top, [&](Budget& budget) { free_charged(kernel, self, budget); });

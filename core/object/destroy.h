@@ -6,9 +6,9 @@
 
 namespace ravelin {
 
-/// Destroys `top` and its descendants. The work is the calling hart's open interval; returns who pays for it if a deadline did it
-/// (`by_deadline`): the parent once the carve is back, or the nearest ancestor with free weight; null if root itself dies. A caller
-/// inside the subtree ends with it: the hart has no thread then.
-Budget* destroy_budget(Kernel& kernel, Hart& self, Budget& top, bool by_deadline);
+/// Destroys `top` and its descendants. `found` is when its deadline was found past, or kNever if a call does it. The work is the
+/// calling hart's open interval; returns who pays for it if a deadline did it: the parent once the carve is back, or the nearest
+/// ancestor with free weight; null if root itself dies. A caller inside the subtree ends with it: the hart has no thread then.
+Budget* destroy_budget(Kernel& kernel, Hart& self, Budget& top, Ticks found);
 
 }  // namespace ravelin

@@ -67,12 +67,15 @@ void clear_ready(Thread& thread) {
     if (--process.ready_count == 0) process.budget->ready_pids.clear(process.pid);
 }
 
-// Folds what `hart` has pending for its runner; the caller's own hart has closed its interval.
-void fold_hart(Kernel& kernel, Hart& self, Hart& hart) {
-    if (hart.pending == Ticks{}) return;
-    kernel.queue.fold(hart.runner->entity, hart.pending);
-    hart.pending = {};
-    trace_pass(kernel, self, TraceKind::pass, *hart.runner);
+// Folds what every hart that runs the budget has pending, raising nothing.
+void fold_harts(Kernel& kernel, Hart& self, Budget& budget) {
+    for (u32 index = 0; index < kernel.hart_count; ++index) {
+        Hart& hart = kernel.harts[index];
+        if (hart.runner != &budget || hart.pending == Ticks{}) continue;
+        kernel.queue.fold(budget.entity, hart.pending);
+        hart.pending = {};
+        trace_pass(kernel, self, TraceKind::pass, budget);
+    }
 }
 
 // The budget's next ready thread behind the one picked last, in (pid, tid) order, wrapping. The queue has counted it as running.
@@ -264,12 +267,10 @@ void pay(Kernel& kernel, Hart& hart, Ticks ticks) {
 }
 
 void fold_pending(Kernel& kernel, Hart& self, Budget& budget) {
-    for (u32 index = 0; index < kernel.hart_count; ++index) {
-        Hart& hart = kernel.harts[index];
-        if (hart.runner != &budget) continue;
-        if (&hart == &self) bill(kernel, self, kernel.port.now(self.index), self.payer, self.reason);
-        fold_hart(kernel, self, hart);
+    if (self.payer == &budget && self.runner == &budget) {
+        bill(kernel, self, kernel.port.now(self.index), self.payer, self.reason);
     }
+    fold_harts(kernel, self, budget);
 }
 
 void enter_tree(Kernel& kernel, Hart& self, Budget& child) {
@@ -304,26 +305,28 @@ Budget* payer_for(Budget* budget) {
 
 void lift_and_remove(Kernel& kernel, Hart& self, Budget& dying, Budget* payer) {
     RAVELIN_ASSERT(dying.ready_pids.next(0) == Bits<1>::kNone);
+    // What its harts ran until now is its own. Nothing raises the floor inside a destruction.
     Ticks now = kernel.port.now(self.index);
+    Ticks billed;
     for (u32 index = 0; index < kernel.hart_count; ++index) {
         Hart& hart = kernel.harts[index];
-        if (hart.payer == &dying) {
-            // What it ran until now is its own; nothing raises the floor inside a destruction.
-            if (now > hart.since) {
-                Ticks ticks = now - hart.since;
-                hart.since = now;
-                trace_charge(kernel, hart, ticks);
-                if (hart.runner == &dying) {
-                    hart.pending += ticks;
-                } else {
-                    kernel.queue.fold(dying.entity, ticks);
-                    trace_pass(kernel, self, TraceKind::pass, dying);
-                }
-            }
-            set_payer(hart, payer, hart.reason);
+        if (hart.payer != &dying) continue;
+        if (now > hart.since) {
+            Ticks ticks = now - hart.since;
+            hart.since = now;
+            trace_charge(kernel, hart, ticks);
+            (hart.runner == &dying ? hart.pending : billed) += ticks;
         }
+        set_payer(hart, payer, hart.reason);
+    }
+    fold_harts(kernel, self, dying);
+    if (billed != Ticks{}) {
+        kernel.queue.fold(dying.entity, billed);
+        trace_pass(kernel, self, TraceKind::pass, dying);
+    }
+    for (u32 index = 0; index < kernel.hart_count; ++index) {
+        Hart& hart = kernel.harts[index];
         if (hart.runner != &dying) continue;
-        fold_hart(kernel, self, hart);
         hart.runner = nullptr;
         dying.entity.running -= 1;
     }

@@ -42,25 +42,26 @@ T& owner_of(TimerNode& node, std::size_t offset) {
     return *reinterpret_cast<T*>(reinterpret_cast<char*>(&node) - offset);
 }
 
-// One item is due: ends the wait or the budget. Returns who pays and says what was found.
-Budget* answer(Kernel& kernel, Hart& hart, TimerNode& node, abi::TraceExpiry& found) {
+// One item is due at `now`: ends the wait or the budget. Returns who pays; the interval open meanwhile is `payer`'s.
+Budget* answer(Kernel& kernel, Hart& hart, Budget& payer, TimerNode& node, Ticks now) {
     if (node.kind == TimedKind::deadline) {
-        found = abi::TraceExpiry::deadline;
-        Budget& budget = owner_of<Budget>(node, __builtin_offsetof(Budget, deadline));
-        return destroy_budget(kernel, hart, budget, true);
+        // Whoever pays is known, and pays at the weight it then has, once the carve is back.
+        sched::set_payer(hart, nullptr, abi::TraceCharge::destruction);
+        return destroy_budget(kernel, hart, owner_of<Budget>(node, __builtin_offsetof(Budget, deadline)), now);
     }
+    sched::set_payer(hart, &payer, abi::TraceCharge::expiry);
     Thread& thread = owner_of<Thread>(node, __builtin_offsetof(Thread, timeout));
-    Budget& budget = *thread.process->budget;
     Ticks due = node.due;
-    remove(kernel, budget, node);
-    if (thread.wait.kind == WaitKind::none || thread.wait.until > due) {
-        found = abi::TraceExpiry::stale;
-        if (thread.wait.kind != WaitKind::none) start_timeout(kernel, thread, thread.wait.until);
-    } else {
-        found = abi::TraceExpiry::timeout;
+    bool ends = thread.wait.kind != WaitKind::none && thread.wait.until <= due;
+    kernel.trace.write(hart.index, trace::TraceKind::expire, payer.head.id, due.value, now.value,
+                       static_cast<u32>(ends ? abi::TraceExpiry::timeout : abi::TraceExpiry::stale));
+    remove(kernel, payer, node);
+    if (ends) {
         ipc::time_out(kernel, hart, thread);
+    } else if (thread.wait.kind != WaitKind::none) {
+        start_timeout(kernel, thread, thread.wait.until);
     }
-    return &budget;
+    return &payer;
 }
 
 }  // namespace
@@ -114,16 +115,12 @@ bool expire(Kernel& kernel, Hart& hart, Ticks now) {
     while (!kernel.payers.empty() && kernel.payers.first()->due <= now) {
         Budget& payer = owner_of<Budget>(*kernel.payers.first(), __builtin_offsetof(Budget, earliest));
         TimerNode& node = *payer.timed.first();
-        Ticks due = node.due;
-        abi::TraceExpiry found{};
-        sched::set_payer(hart, &payer, abi::TraceCharge::expiry);
-        Budget* pays = answer(kernel, hart, node, found);
+        bool deadline = node.kind == TimedKind::deadline;
+        Budget* pays = answer(kernel, hart, payer, node, now);
         kernel.port.work(hart.index, Work::expiry, 1);
-        destroyed |= found == abi::TraceExpiry::deadline;
-        auto reason = destroyed ? abi::TraceCharge::destruction : abi::TraceCharge::expiry;
+        destroyed |= deadline;
+        auto reason = deadline ? abi::TraceCharge::destruction : abi::TraceCharge::expiry;
         sched::set_payer(hart, pays, reason);
-        kernel.trace.write(hart.index, trace::TraceKind::expire, pays == nullptr ? 0 : pays->head.id, due.value, now.value,
-                           static_cast<u32>(found));
         sched::bill(kernel, hart, kernel.port.now(hart.index), pays, reason);
     }
     return destroyed;

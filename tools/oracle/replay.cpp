@@ -132,6 +132,7 @@ struct Entry {
     std::uint64_t locked = 0;
     std::optional<std::size_t> interrupted;
     bool first = false;  ///< of its hart
+    bool thread_ended = false;  ///< its hart's thread had ended when it began
     bool counts_changed = false;
     bool woke = false;
     bool left_queue = false;  ///< a budget left in the reconcile
@@ -562,6 +563,7 @@ class Replayer {
         entry_.trapped = r.x;
         entry_.locked = r.y;
         entry_.interrupted = hart.runner;
+        entry_.thread_ended = hart.thread_ended;
         entry_.first = !hart.entered;
         entry_.first_wake = out_.wakes.size();
         last_harts_[r.entry % last_harts_.size()] = r.hart;
@@ -844,7 +846,7 @@ class Replayer {
             break;
         case TraceLeave::gave_up:
             if (entry_.cause != TraceCause::call && entry_.cause != TraceCause::fault &&
-                !hart.thread_ended && !dead) {
+                !entry_.thread_ended && !hart.thread_ended && !dead) {
                 reject("preempt",
                        fmt::format("budget {} lost hart {} at an entry that neither its thread made "
                                    "nor ended it",
