@@ -1,0 +1,49 @@
+# What stops the program. The hosted port works with signals: a page that a guest's window does not show
+# yet is a SIGSEGV, a preemption in threads mode is the port's own signal. None of them stops gdb. A
+# fault that is none of the port's does: the port then gives its handlers up and lets the fault come
+# again, and gdb is told to stop at that one.
+
+import gdb
+
+# As kPreemptSignal of port-hosted; SIGFPE and SIGILL of guest code are faults for the kernel.
+_PREEMPT = "SIG50"
+_FAULTS = "SIGSEGV SIGBUS SIGFPE SIGILL"
+
+
+class _Inside(gdb.Breakpoint):
+    """A breakpoint of the helpers' own: not listed, and never a stop."""
+
+    def __init__(self, place):
+        super().__init__(place, internal=True)
+        self.silent = True
+
+
+class _GaveUp(_Inside):
+    def stop(self):
+        _fatal(True)
+        return False
+
+
+def _fatal(stop):
+    gdb.execute("handle %s %s pass" % (_FAULTS, "stop print" if stop else "nostop noprint"),
+                to_string=True)
+
+
+def register():
+    _fatal(False)
+    gdb.execute("handle %s nostop noprint pass" % _PREEMPT, to_string=True)
+    gdb.execute("set print thread-events off", to_string=True)
+    gdb.execute("set breakpoint pending on", to_string=True)
+    try:
+        _GaveUp("-qualified ravelin::hosted::(anonymous namespace)::give_up")
+    finally:
+        gdb.execute("set breakpoint pending auto", to_string=True)
+    gdb.events.exited.connect(lambda _event: _fatal(False))
+
+
+def start():
+    """Runs the program up to the first kernel entry."""
+    if gdb.selected_inferior().pid != 0:
+        raise gdb.GdbError("the program runs already (kill it first to start again)")
+    gdb.execute("tbreak -qualified ravelin::enter", to_string=True)
+    gdb.execute("run")
