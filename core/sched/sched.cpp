@@ -98,6 +98,15 @@ Thread& next_thread(Kernel& kernel, Budget& budget) {
     return *kernel.processes[pid]->threads[tid];
 }
 
+// Folds ticks into a budget's pass and, if it is queued, raises the floor.
+void charge(Kernel& kernel, Hart& hart, Budget& budget, Ticks ticks) {
+    kernel.queue.fold(budget.entity, ticks);
+    trace_pass(kernel, hart, TraceKind::pass, budget);
+    if (!budget.entity.queued()) return;
+    kernel.queue.raise();
+    trace_effects(kernel, hart);
+}
+
 void deschedule(Kernel& kernel, Hart& hart) {
     Budget& budget = *hart.runner;
     Thread* thread = hart.thread;
@@ -106,9 +115,7 @@ void deschedule(Kernel& kernel, Hart& hart) {
     if (hart.pending == Ticks{}) {
         kernel.trace.write(hart.index, TraceKind::top_up, budget.head.id, stride::kMinCharge, 0);
     }
-    kernel.queue.charge_run(budget.entity, hart.pending);
-    trace_pass(kernel, hart, TraceKind::pass, budget);
-    trace_effects(kernel, hart);
+    charge(kernel, hart, budget, hart.pending == Ticks{} ? Ticks{stride::kMinCharge} : hart.pending);
     kernel.queue.stop(budget.entity, stays);
     hart.pending = {};
     hart.thread = nullptr;
@@ -224,7 +231,7 @@ void wake_idle_hart(Kernel& kernel, Hart& hart) {
 // A slice's end where nothing else happened, at one hart: the steps of deschedule, reconcile and pick in one. False: it takes the long
 // way.
 bool turn(Kernel& kernel, Hart& hart) {
-    if (kernel.online != 1 || !hart.stays_ready || hart.thread == nullptr || !kernel.marked.empty()) return false;
+    if (kernel.online != 1 || !hart.stays_ready || hart.thread == nullptr || kernel.queue.changed()) return false;
     Budget& old = *hart.runner;
     if (old.entity.waiting != 0 || kernel.queue.has_dormant()) return false;
     Thread& thread = *hart.thread;
@@ -261,9 +268,7 @@ void pay(Kernel& kernel, Hart& hart, Ticks ticks) {
         hart.pending += ticks;
         return;
     }
-    kernel.queue.charge(payer->entity, ticks);
-    trace_pass(kernel, hart, TraceKind::pass, *payer);
-    trace_effects(kernel, hart);
+    charge(kernel, hart, *payer, ticks);
 }
 
 void fold_pending(Kernel& kernel, Hart& self, Budget& budget) {
@@ -395,7 +400,7 @@ Port::Context* leave(Kernel& kernel, Hart& hart) {
         if (!turn(kernel, hart)) {
             if (hart.runner != nullptr) deschedule(kernel, hart);
             hart.thread = nullptr;
-            if (!kernel.marked.empty() || kernel.online > 1) reconcile(kernel, hart);
+            if (kernel.queue.changed()) reconcile(kernel, hart);
             if (!pick(kernel, hart)) {
                 kernel.trace.write(hart.index, TraceKind::runner, 0, 0, 0);
                 kernel.port.work(hart.index, Work::idle, 1);
@@ -411,7 +416,7 @@ Port::Context* leave(Kernel& kernel, Hart& hart) {
             activate(kernel, hart);
         }
         kernel.timers_moved = true;
-    } else if (!kernel.marked.empty()) {
+    } else if (kernel.queue.changed()) {
         reconcile(kernel, hart);
     }
     if (kernel.online > 1) wake_idle_hart(kernel, hart);

@@ -138,13 +138,17 @@ void Queue::wake(Entity& entity) {
     enter_place(entity);
 }
 
-void Queue::leave(Entity& entity) {
+void Queue::take_out(Entity& entity) {
     RAVELIN_ASSERT(entity.queued());
     leave_place(entity);
     entity.place = Place::out;
     entity.capped = false;
-    changed_ = true;
     if (empty()) front_ = back_ = 0;
+}
+
+void Queue::leave(Entity& entity) {
+    take_out(entity);
+    changed_ = true;
 }
 
 void Queue::fold(Entity& entity, Ticks ticks) {
@@ -164,11 +168,12 @@ void Queue::stop(Entity& entity, bool stays_ready) {
     entity.running -= 1;
     entity.waiting += stays_ready;
     if (entity.threads() == 0) {
-        leave(entity);
+        take_out(entity);
         raise();
         return;
     }
-    changed_ = harts_ > 1;
+    // Behind the charge's raise the thread counted as running; whether it waits decides the cap set alone.
+    changed_ = changed_ || harts_ > 1;
     entity.tie = ++back_;
     if (entity.place == place_for(entity)) {
         rekey(entity);
@@ -181,7 +186,6 @@ Entity& Queue::turn(Entity& runner, Ticks ticks) {
     RAVELIN_ASSERT(harts_ == 1 && dormant_ == nullptr && side_count_ == 1 && side_[0] == &runner);
     stride::fold(runner, ticks.value < kMinCharge ? Ticks{kMinCharge} : ticks);
     runner.tie = ++back_;
-    changed_ = false;
     u32 slot = nodes_[root_].slot;
     if (slot == kNone) {
         raise_to(runner.pass);
@@ -315,7 +319,6 @@ void Queue::note_lags() {
 }
 
 void Queue::raise() {
-    changed_ = false;
     if (harts_ > 1) judge_caps();
     bool found = leaves_ != 0;
     U128 lowest = found ? entities_[nodes_[root_].slot]->pass : U128::max();

@@ -79,9 +79,15 @@ public:
     /// Judges the cap set and raises the floor to what the queued budgets allow.
     void raise();
 
-    /// raise(), if thread counts or members have changed since the last one: the end of an entry's reconcile.
+    /// True if thread counts or members have changed since the last reconcile's raise, whatever was raised between: a weight change
+    /// raises nothing, so what one did behind such a raise shows at the reconcile. What stop() and turn() settle themselves is left out.
+    bool changed() const { return changed_; }
+
+    /// raise(), if changed(): the end of an entry's reconcile.
     void raise_if_changed() {
-        if (changed_) raise();
+        if (!changed_) return;
+        changed_ = false;
+        raise();
     }
 
     /// The budgets the last raises lifted out of the cap set, oldest first, until cleared; for traces and tests.
@@ -122,6 +128,7 @@ private:
     void leave_tree(Entity& entity);
     void enter_place(Entity& entity);
     void leave_place(Entity& entity);
+    void take_out(Entity& entity);
     void move(Entity& entity);
     void rekey(Entity& entity);
     Place place_for(const Entity& entity) const;
