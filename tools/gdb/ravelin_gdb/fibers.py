@@ -131,7 +131,10 @@ def _backtrace_of(registers):
     finally:
         _elsewhere.registers = None
         gdb.invalidate_cached_frames()
-        gdb.execute("frame %d" % level, to_string=True)
+        frame = gdb.newest_frame()
+        for _ in range(level):
+            frame = frame.older()
+        frame.select()
     # The innermost frame is the running stack's (and what is inlined there): only its callers are asked for.
     first = "#%d " % (own + 1)
     start = next((place for place, line in enumerate(lines) if line.startswith(first)), len(lines))

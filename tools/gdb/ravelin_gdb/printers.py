@@ -2,6 +2,7 @@
 
 import gdb
 import gdb.printing
+import gdb.types
 
 from ravelin_gdb import model
 
@@ -107,9 +108,9 @@ def handle_text(value):
 
 def entity_text(value):
     entity = model.Entity(value)
-    return "entity %d, %s, pass %d, tie %d, weight %d, waiting %d, running %d" % (
-        entity.id, entity.place + (", capped" if entity.capped else ""), entity.passed, entity.tie,
-        entity.weight, entity.waiting, entity.running)
+    return "entity %d, %s, pass %d, remainder %d, tie %d, weight %d, waiting %d, running %d" % (
+        entity.id, entity.place + (", capped" if entity.capped else ""), entity.passed,
+        entity.remainder, entity.tie, entity.weight, entity.waiting, entity.running)
 
 
 def hart_text(value):
@@ -141,10 +142,10 @@ _PRINTERS = {
     "ravelin::Thread": _object(thread_text),
     "ravelin::Process": _object(process_text),
     "ravelin::Endpoint": _object(endpoint_text),
-    "ravelin::HandleSlot": _object(handle_text),
+    "ravelin::HandleSlot": lambda value: _Text(handle_text(value)),
     "ravelin::Hart": _object(hart_text),
     "ravelin::Kernel": _object(kernel_text),
-    "ravelin::stride::Entity": _object(entity_text),
+    "ravelin::stride::Entity": lambda value: _Text(entity_text(value)),
 }
 
 
