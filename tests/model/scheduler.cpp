@@ -116,7 +116,7 @@ void Scheduler::deschedule(unsigned hart, Leave how) {
     const auto stop_running = [&] {
         b.running -= 1;
         b.waiting += stays_ready ? 1 : 0;
-        b.changed = true;
+        note_change(b);
     };
 
     // The charge is made while the thread still counts as running: its own requeue is no wait, but
@@ -218,15 +218,10 @@ void Scheduler::reconcile(unsigned hart) {
             b.changed = false;
         }
     }
-    bool left = false;
     for (Budget* b : changed) {
         if (b->queued && b->threads() == 0) {
             leave_queue(*b);
-            left = true;
         }
-    }
-    if (left) {
-        raise();
     }
     bool woke = false;
     for (auto it = changed.rbegin(); it != changed.rend(); ++it) {
@@ -235,7 +230,8 @@ void Scheduler::reconcile(unsigned hart) {
             woke = true;
         }
     }
-    if (!changed.empty()) {
+    if (counts_changed_) {
+        counts_changed_ = false;
         raise();
     }
     if (broken(Mutation::kPreemptOnWake) && woke && harts_.at(hart).runner) {
@@ -364,7 +360,8 @@ std::set<BudgetId> Scheduler::find_cap_set() const {
 }
 
 // The floor follows the lowest pass that counts, and never falls. Budgets that leave the cap set
-// are lifted first, by what the floor rose while they were in it.
+// are lifted first, by what the floor rose while they were in it. One without a thread is not
+// judged: a wake brings it to the floor anyway.
 void Scheduler::raise() {
     if (queued().empty()) {
         return;
@@ -372,7 +369,7 @@ void Scheduler::raise() {
     const std::set<BudgetId> capped = find_cap_set();
     std::vector<Budget*> newly_capped;
     for (auto& [id, b] : budgets_) {
-        if (!b.queued) {
+        if (!b.queued || b.threads() == 0) {
             continue;
         }
         if (b.capped && !capped.contains(id)) {
@@ -426,8 +423,11 @@ void Scheduler::raise() {
 // ---- weight changes and inheritance ------------------------------------------------------------
 
 // The lead follows the weight: folded at the old weight, what is owed is stated at the new one.
-// Weight 0 states it at 1.
+// Weight 0 states it at 1. A carve of nothing changes no weight.
 void Scheduler::change_weight(Budget& b, Weight new_carved) {
+    if (new_carved == b.carved) {
+        return;
+    }
     const Weight old_weight = weight(b);
     const bool is_carve = new_carved > b.carved;
     if (!broken(Mutation::kFoldAtNewWeight)) {
@@ -460,7 +460,8 @@ void Scheduler::give_back(BudgetId budget, Weight amount) {
     change_weight(b, b.carved - amount);
 }
 
-BudgetId Scheduler::add(std::optional<BudgetId> parent, Weight limit, Class cls, BudgetId id) {
+BudgetId Scheduler::add(std::optional<BudgetId> parent, Weight limit, Class cls, BudgetId id,
+                        Pass pass) {
     if (id == 0) {
         id = next_id_;
     }
@@ -471,28 +472,25 @@ BudgetId Scheduler::add(std::optional<BudgetId> parent, Weight limit, Class cls,
     b.parent = parent;
     b.cls = cls;
     b.limit = limit;
-    b.pass = floor_;
+    b.pass = std::max(floor_, pass);
     if (parent) {
-        Budget& p = at(*parent);
-        if (!broken(Mutation::kCreateAtFloorOnly)) {
-            b.pass = std::max(floor_, p.pass);
-        }
-        p.children.insert(id);
+        at(*parent).children.insert(id);
     }
     b.entry = b.pass;
     budgets_.emplace(id, b);
     return id;
 }
 
-BudgetId Scheduler::create_root(Weight limit, Class cls, BudgetId id) {
-    return add(std::nullopt, limit, cls, id);
+BudgetId Scheduler::create_root(Weight limit, Class cls, BudgetId id, Pass pass) {
+    return add(std::nullopt, limit, cls, id, pass);
 }
 
 BudgetId Scheduler::create(BudgetId parent, Weight limit, Class cls, BudgetId id) {
     Budget& p = at(parent);
     require(limit <= p.limit - p.carved, "a carve comes out of the free weight");
     fold_pending(p, weight(p));
-    const BudgetId child = add(parent, limit, cls, id);
+    const Pass from = broken(Mutation::kCreateAtFloorOnly) ? floor_ : p.pass;
+    const BudgetId child = add(parent, limit, cls, id, from);
     carve(parent, limit);
     return child;
 }
@@ -536,6 +534,9 @@ void Scheduler::bury(BudgetId id, bool is_top, std::vector<BudgetId>& order) {
     if (!is_top) {
         give_back(*b.parent, b.limit);
     }
+    if (b.threads() > 0) {
+        note_change(b);
+    }
     if (b.queued) {
         leave_queue(b);
     }
@@ -562,17 +563,22 @@ std::vector<BudgetId> Scheduler::destroy(BudgetId top) {
 
 // ---- threads -----------------------------------------------------------------------------------
 
+void Scheduler::note_change(Budget& b) {
+    b.changed = true;
+    counts_changed_ = true;
+}
+
 void Scheduler::ready(BudgetId budget) {
     Budget& b = at(budget);
     b.waiting += 1;
-    b.changed = true;
+    note_change(b);
 }
 
 void Scheduler::unready(BudgetId budget) {
     Budget& b = at(budget);
     require(b.waiting > 0, "no waiting thread to take");
     b.waiting -= 1;
-    b.changed = true;
+    note_change(b);
 }
 
 }  // namespace ravelin::model

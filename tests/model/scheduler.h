@@ -87,9 +87,9 @@ class Scheduler {
 
     // ---- budgets -------------------------------------------------------------------------------
 
-    // A budget without a parent, at pass max(floor, 0). Ids count from 1 and are never reused;
-    // `id` overrides the counter (it must be above every id so far).
-    BudgetId create_root(Weight limit, Class cls = Class::kUser, BudgetId id = 0);
+    // A budget without a parent, at max(floor, pass). Ids count from 1 and are never reused; `id`
+    // overrides the counter (it must be above every id so far).
+    BudgetId create_root(Weight limit, Class cls = Class::kUser, BudgetId id = 0, Pass pass = 0);
 
     // A child of `parent` with `limit` carved out of the parent's free weight (R7). The parent's
     // pending runtime is folded, the child enters at max(floor, parent's pass), then the carve
@@ -127,9 +127,9 @@ class Scheduler {
     // left, else out of the queue (and the floor raised again).
     void deschedule(unsigned hart, Leave how);
 
-    // Once per entry: of the budgets whose counts changed, those without a thread leave (one raise
-    // after all of them, so that their order shows nowhere), then those that gained one wake in
-    // descending id; then, if any count changed, the floor is raised.
+    // Once per entry: of the budgets whose counts changed, those without a thread leave, then those
+    // that gained one wake in descending id; then, if any count changed in the entry, a destroyed
+    // budget's included, the floor is raised. A waker meets the floor as it stood before.
     void reconcile(unsigned hart);
 
     // The lowest (pass, tie, id) of the queued budgets with a waiting thread becomes the runner of
@@ -177,13 +177,14 @@ class Scheduler {
 
     bool broken(Mutation m) const { return rules_.broken(m); }
     Budget& at(BudgetId id);
-    BudgetId add(std::optional<BudgetId> parent, Weight limit, Class cls, BudgetId id);
+    BudgetId add(std::optional<BudgetId> parent, Weight limit, Class cls, BudgetId id, Pass pass);
     Weight weight(const Budget& b) const;  // the stride weight
     void fold(Budget& b, Weight w, Ticks ticks) const;
     void fold_pending(Budget& b, Weight w);
     void change_weight(Budget& b, Weight new_carved);
     void lift(const Budget& dying);
     void bury(BudgetId id, bool is_top, std::vector<BudgetId>& order);
+    void note_change(Budget& b);
     void leave_queue(Budget& b);
     void requeue(Budget& b);
     void wake(Budget& b);
@@ -199,6 +200,7 @@ class Scheduler {
     Pass floor_ = 0;
     std::int64_t front_ = 0;
     std::int64_t back_ = 0;
+    bool counts_changed_ = false;  // of any budget, since the last reconcile
     std::optional<BudgetId> hidden_wait_;  // set only by a broken block, during its raise
 };
 

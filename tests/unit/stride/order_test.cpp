@@ -50,6 +50,7 @@ enum class Removal { best_first, worst_first, oldest_first, newest_first, inside
 
 std::vector<Entity*> order_of(Twin& twin, Removal removal, Random& random) {
     std::vector<Entity*> order;
+    order.reserve(twin.crowd.size());
     for (std::size_t place = 0; place < twin.crowd.size(); ++place)
         order.push_back(&twin.crowd[place]);
     switch (removal) {
