@@ -17,8 +17,7 @@ SHELL = "$ ./ravelin debug "
 SECONDS = 100
 
 # What gdb says of the host and not of the kernel.
-_HOST = re.compile(r"\[Thread debugging using |Using host libthread_db|warning: Error disabling address|"
-                   r"warning: Source file is more recent")
+_HOST = re.compile(r"\[Thread debugging using |Using host libthread_db|warning: Error disabling address")
 
 
 class Failure(Exception):
