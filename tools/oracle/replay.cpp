@@ -435,7 +435,10 @@ class Replayer {
             }
         } else {
             close_raise(at);
-            if (entry_.open && (kind == TraceKind::pick || kind == TraceKind::leave)) {
+            // The reconcile is over at a pick, at the way out, and at a charge that follows its wakes.
+            const bool reconciled = kind == TraceKind::pick || kind == TraceKind::leave ||
+                                    (kind == TraceKind::charge && entry_.woke);
+            if (entry_.open && reconciled) {
                 raise_behind_wakes(at);
                 close_raise(at);
                 entry_.raised_behind_wakes = true;
