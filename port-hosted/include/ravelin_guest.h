@@ -2,7 +2,8 @@
 //
 // Only a thread of a guest may call these; any other thread that does ends the process with a
 // message. Every one of them may switch to the kernel and return on another OS thread, so a caller
-// keeps no address of a thread_local across them. None of them uses the host's C library on the way.
+// keeps no address of a thread_local across them. None of them uses the host's C library on the
+// way.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,8 @@ extern "C" {
 /// One call: a trap with the 22 registers of core/abi/calls.h, which hold the results afterwards.
 void ravelin_guest_call(std::uintptr_t* registers);
 
-/// The timebase clock in ticks. In virtual time a read takes one tick, and an interrupt may be taken.
+/// The timebase clock in ticks. In virtual time a read takes one tick, and an interrupt may be
+/// taken.
 std::uint64_t ravelin_guest_clock(void);
 
 /// Keeps the hart busy for `ticks` of this thread's own running; interrupts are taken as they come.
@@ -26,7 +28,8 @@ std::byte* ravelin_guest_base(void);
 /// The entry value of a function, for thread_create and process_start.
 std::uintptr_t ravelin_guest_entry(void (*function)(std::uintptr_t argument));
 
-/// What a thread meets that returns from its first function: a jump to the return address it started
-/// with, 0, where nothing can be mapped to execute. Faults for as long as the kernel resumes it.
+/// What a thread meets that returns from its first function: a jump to the return address it
+/// started with, 0, where nothing can be mapped to execute. Faults for as long as the kernel
+/// resumes it.
 [[noreturn]] void ravelin_guest_end(void);
 }

@@ -21,8 +21,8 @@
 namespace ravelin::hosted {
 
 enum class Clock : u8 {
-    virtual_time, ///< one OS thread, deterministic
-    threads,      ///< an OS thread a hart, the real clock
+    virtual_time,  ///< one OS thread, deterministic
+    threads,       ///< an OS thread a hart, the real clock
 };
 
 /// Ticks a second of every hosted machine.
@@ -36,18 +36,18 @@ inline constexpr int kPreemptSignal = 50;
 inline constexpr int kWatchdogExit = 3;
 
 struct HostedOptions {
-    u32 harts = 1; ///< 1 to kMaxHarts
+    u32 harts = 1;  ///< 1 to kMaxHarts
     u64 seed = 1;
     Clock clock = Clock::virtual_time;
-    bool cost_model = true; ///< virtual: kernel work takes time
-    u32 memory_mib = 64;    ///< RAM for the kernel, 1 to 4,096
-    u32 trace_mib = 0;      ///< RAM kept for the trace ring, on top of it
-    /// The rarer liberties of real machines: invalid and narrow translations are cached too, RAM has
-    /// a hole, far timers come early.
+    bool cost_model = true;  ///< virtual: kernel work takes time
+    u32 memory_mib = 64;     ///< RAM for the kernel, 1 to 4,096
+    u32 trace_mib = 0;       ///< RAM kept for the trace ring, on top of it
+    /// The rarer liberties of real machines: invalid and narrow translations are cached too, RAM
+    /// has a hole, far timers come early.
     bool strict = false;
-    u32 window_pages = 16'384; ///< pages all processes' windows show at once, 1 to 16,384
-    u32 watchdog_seconds = 20; ///< host seconds without progress that end the process; 0: none
-    std::optional<Ticks> limit; ///< the run ends, in user mode or idle, when this time is reached
+    u32 window_pages = 16'384;   ///< pages all processes' windows show at once, 1 to 16,384
+    u32 watchdog_seconds = 20;   ///< host seconds without progress that end the process; 0: none
+    std::optional<Ticks> limit;  ///< the run ends, in user mode or idle, when this time is reached
     std::vector<DeviceFact> devices;                     ///< beside the reset device
     std::function<void(std::span<const char>)> console;  ///< null: standard output
 };
@@ -56,21 +56,22 @@ enum class End : u8 {
     off,
     reboot,
     off_failed,
-    limit, ///< the time limit was reached
-    stuck, ///< virtual: every hart idle or waiting, and nothing will ever wake one
+    limit,  ///< the time limit was reached
+    stuck,  ///< virtual: every hart idle or waiting, and nothing will ever wake one
 };
 
 struct Result {
     End end = End::off;
-    Ticks time;      ///< of the hart that ended the run, or the limit
-    u64 entries = 0; ///< kernel entries of all harts, boot not counted
+    Ticks time;       ///< of the hart that ended the run, or the limit
+    u64 entries = 0;  ///< kernel entries of all harts, boot not counted
 };
 
 struct Machine;
 
 class HostedMachine {
   public:
-    /// Throws std::invalid_argument for options out of range, std::system_error if the host refuses.
+    /// Throws std::invalid_argument for options out of range, std::system_error if the host
+    /// refuses.
     explicit HostedMachine(const HostedOptions& options);
     ~HostedMachine();
     HostedMachine(const HostedMachine&) = delete;
@@ -85,8 +86,8 @@ class HostedMachine {
     /// Boots and runs until a reset, the limit or the stuck end. Once a machine.
     Result run(Kernel& kernel, const BootProgram& program);
 
-    /// Sets the line of an interrupt source, 1 to 1,023. Between construction and the end of run, by
-    /// the thread that runs (virtual) or any (threads).
+    /// Sets the line of an interrupt source, 1 to 1,023. Between construction and the end of run,
+    /// by the thread that runs (virtual) or any (threads).
     void set_line(u32 source, bool high);
 
   private:
@@ -96,9 +97,9 @@ class HostedMachine {
 /// The entry value of a function of this executable; what HostedMachine::boot_program uses.
 Word entry_value(void (*entry)(Word argument));
 
-/// Writes a trace file (docs/trace.md): `head` with magic, version, sizes and digest filled in, then
-/// the records. Returns an error message, empty if all was written.
+/// Writes a trace file (docs/trace.md): `head` with magic, version, sizes and digest filled in,
+/// then the records. Returns an error message, empty if all was written.
 std::string write_trace(const std::string& path, abi::TraceHead head,
                         std::span<const abi::TraceRecord> records);
 
-} // namespace ravelin::hosted
+}  // namespace ravelin::hosted

@@ -4,7 +4,7 @@
 // makes no system call; the rest is in port-hosted/source. Two ways of running, chosen per machine:
 //   virtual  all harts on one OS thread. Each hart has its own clock in ticks, moved by stated
 //            amounts; the hart with the lowest clock runs. Invariant: whatever a hart does at its
-//            time t, no other hart that can run is behind t, so what happens is in the order of time.
+//            time t, no other hart that can run is behind t: things happen in the order of time.
 //   threads  each hart is an OS thread on the real clock.
 // Included by core/port.h only. Bound: one compare a clock move at one hart; a scan of the harts a
 // turn at several.
@@ -20,7 +20,7 @@ namespace ravelin {
 namespace hosted {
 struct Machine;
 struct GuestThread;
-} // namespace hosted
+}  // namespace hosted
 
 class Port {
   public:
@@ -30,7 +30,7 @@ class Port {
         Word registers[abi::kCallRegisters];
         Word entry;
         Word stack;
-        hosted::GuestThread* thread; ///< null until the first run
+        hosted::GuestThread* thread;  ///< null until the first run
         u32 space;
         u8 made;
         u8 again;     ///< its call is taken again before it goes on
@@ -43,9 +43,10 @@ class Port {
         void retake() noexcept { again = was_call; }
     };
 
-    /// Page tables: three levels of 512 entries of 64 bits. Bit 0 valid; 1 to 3 the rights, none in a
-    /// pointer to the next level; 4 user; 5 lent (software's); from 10 the frame's number. User space
-    /// is one GiB, so that the window of host addresses which shows a process its memory is small.
+    /// Page tables: three levels of 512 entries of 64 bits. Bit 0 valid; 1 to 3 the rights, none in
+    /// a pointer to the next level; 4 user; 5 lent (software's); from 10 the frame's number. User
+    /// space is one GiB, so that the window of host addresses which shows a process its memory is
+    /// small.
     struct Format {
         using Entry = u64;
         static constexpr unsigned kLevels = 3;
@@ -111,8 +112,9 @@ class Port {
     void release_space(HartIndex hart, u32 space) noexcept;
     void sync_code(HartIndex) noexcept {}
 
-    /// Checks that no window shows `frame` any more, and ends the process with a message if one does:
-    /// a flush was forgotten. For the core's allocator to call in checked builds, if the port has it.
+    /// Checks that no window shows `frame` any more, and ends the process with a message if one
+    /// does: a flush was forgotten. For the core's allocator to call in checked builds, if the port
+    /// has it.
     void assert_frame_unmapped(FrameNumber frame) noexcept;
 
     u32 claim(HartIndex hart) noexcept;
@@ -144,11 +146,11 @@ class Port {
     struct alignas(64) Turn {
         u64 time = 0;
         u64 armed = kNever.value;
-        u64 kick_at = kNever.value; ///< when a kick is or becomes pending
-        u64 key = kNever.value;     ///< when the hart goes on, while another has the turn
+        u64 kick_at = kNever.value;  ///< when a kick is or becomes pending
+        u64 key = kNever.value;      ///< when the hart goes on, while another has the turn
         u64 random = 0;
         bool started = false;
-        bool listening = false; ///< a kick or a device ends what it does now before `key`
+        bool listening = false;  ///< a kick or a device ends what it does now before `key`
     };
 
     /// What one unit of work costs: `least` ticks and a seeded 0 to `spread` - 1 more.
@@ -158,21 +160,22 @@ class Port {
     };
 
     // By place in Work. At 12.5 instructions a tick (10 MHz against 8 ns an instruction, as the
-    // RISC-V bench has it) a slice end is entry + bill + deschedule + pick + leave and the trap's one:
-    // 13 to 26 ticks, about the 203 to 283 instructions measured there. The least is never 0, so every interval that
-    // is billed is seen; the spread is about half of the mean, so that no two paths cost alike.
+    // RISC-V bench has it) a slice end is entry + bill + deschedule + pick + leave and the trap's
+    // one: 13 to 26 ticks, about the 203 to 283 instructions measured there. The least is never 0,
+    // so every interval that is billed is seen; the spread is about half of the mean, so that no
+    // two paths cost alike.
     static constexpr Cost kCosts[kWorkKinds] = {
-        {3, 4},   // entry: 31 registers saved, the lock
-        {2, 3},   // call: decode and look up a handle
-        {4, 5},   // expiry: out of a heap, wake the thread
-        {1, 2},   // bill: a subtraction and an addition of 128 bits
-        {3, 4},   // deschedule: fold and requeue, 60 instructions
-        {2, 4},   // pick: 30 instructions, more with many budgets
-        {4, 6},   // switched: address space, fence, cold lines
-        {7, 9},   // destroy_step: one object taken out of its lists
-        {36, 10}, // frame: 512 stores
-        {1, 2},   // idle
-        {3, 4},   // leave: arm, 31 registers loaded
+        {3, 4},    // entry: 31 registers saved, the lock
+        {2, 3},    // call: decode and look up a handle
+        {4, 5},    // expiry: out of a heap, wake the thread
+        {1, 2},    // bill: a subtraction and an addition of 128 bits
+        {3, 4},    // deschedule: fold and requeue, 60 instructions
+        {2, 4},    // pick: 30 instructions, more with many budgets
+        {4, 6},    // switched: address space, fence, cold lines
+        {7, 9},    // destroy_step: one object taken out of its lists
+        {36, 10},  // frame: 512 stores
+        {1, 2},    // idle
+        {3, 4},    // leave: arm, 31 registers loaded
     };
     static_assert(sizeof kCosts / sizeof kCosts[0] == kWorkKinds);
 
@@ -188,12 +191,12 @@ class Port {
 
     hosted::Machine& machine_;
     std::byte* ram_ = nullptr;
-    u64 horizon_ = kNever.value; ///< virtual: the lowest key of the harts that do not have the turn
-    bool real_ = false;          ///< threads mode
-    bool costs_ = false;         ///< virtual with the cost model
-    bool plain_timer_ = true;    ///< what is armed is the time, and no host timer
+    u64 horizon_ = kNever.value;  ///< virtual: the lowest key of the harts without the turn
+    bool real_ = false;           ///< threads mode
+    bool costs_ = false;          ///< virtual with the cost model
+    bool plain_timer_ = true;     ///< what is armed is the time, and no host timer
     Turn turns_[kMaxHarts];
     BoardFacts board_;
 };
 
-} // namespace ravelin
+}  // namespace ravelin

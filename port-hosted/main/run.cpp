@@ -1,8 +1,8 @@
 // Runs one guest program on a hosted kernel and writes its trace.
 //
-// Exit codes: 0 the guest switched the machine off (or the time limit came); 1 it did so with failure,
-// asked for a reboot, or the kernel panicked; 2 the arguments are wrong; 3 the watchdog ended the run,
-// or nothing could ever happen again.
+// Exit codes: 0 the guest switched the machine off (or the time limit came); 1 it did so with
+// failure, asked for a reboot, or the kernel panicked; 2 the arguments are wrong; 3 the watchdog
+// ended the run, or nothing could ever happen again.
 
 #include <fmt/format.h>
 
@@ -29,7 +29,8 @@ struct Arguments {
 };
 
 const RavelinGuestProgram* find_program(const std::string& name) {
-    for (const RavelinGuestProgram* program = ravelin_guest_programs; program->name != nullptr; ++program) {
+    for (const RavelinGuestProgram* program = ravelin_guest_programs; program->name != nullptr;
+         ++program) {
         if (name == program->name) {
             return program;
         }
@@ -39,7 +40,8 @@ const RavelinGuestProgram* find_program(const std::string& name) {
 
 std::string program_names() {
     std::string names;
-    for (const RavelinGuestProgram* program = ravelin_guest_programs; program->name != nullptr; ++program) {
+    for (const RavelinGuestProgram* program = ravelin_guest_programs; program->name != nullptr;
+         ++program) {
         names += fmt::format("{}{}", names.empty() ? "" : ", ", program->name);
     }
     return names;
@@ -73,7 +75,8 @@ int exit_code(const hosted::Result& result) {
     case hosted::End::reboot:
     case hosted::End::off_failed: return 1;
     case hosted::End::stuck:
-        fmt::print(stderr, "ravelin-hosted-run: at tick {} every hart waits and nothing will wake one\n",
+        fmt::print(stderr,
+                   "ravelin-hosted-run: at tick {} every hart waits and nothing will wake one\n",
                    result.time.value);
         return hosted::kWatchdogExit;
     }
@@ -83,8 +86,8 @@ int exit_code(const hosted::Result& result) {
 int run(Arguments& arguments) {
     const RavelinGuestProgram* program = find_program(arguments.program);
     if (program == nullptr) {
-        fmt::print(stderr, "ravelin-hosted-run: no program '{}'; there are: {}\n", arguments.program,
-                   program_names());
+        fmt::print(stderr, "ravelin-hosted-run: no program '{}'; there are: {}\n",
+                   arguments.program, program_names());
         return kBadArguments;
     }
     if (!arguments.trace.empty() && !trace::kOn) {
@@ -92,7 +95,8 @@ int run(Arguments& arguments) {
         return kBadArguments;
     }
     hosted::HostedOptions& options = arguments.options;
-    options.clock = arguments.clock == "threads" ? hosted::Clock::threads : hosted::Clock::virtual_time;
+    options.clock =
+        arguments.clock == "threads" ? hosted::Clock::threads : hosted::Clock::virtual_time;
     options.cost_model = !arguments.no_cost_model;
     if (arguments.limit_ms != 0) {
         options.limit = Ticks{arguments.limit_ms * (hosted::kTimebase / 1'000)};
@@ -108,7 +112,7 @@ int run(Arguments& arguments) {
     return code;
 }
 
-} // namespace
+}  // namespace
 
 int main(int argc, char** argv) {
     Arguments arguments;
@@ -122,7 +126,8 @@ int main(int argc, char** argv) {
         ->check(CLI::IsMember({"virtual", "threads"}));
     app.add_option("--trace", arguments.trace, "file for the scheduling trace");
     app.add_option("--memory", options.memory_mib, "MiB of RAM")->check(CLI::Range(1u, 4'096u));
-    app.add_option("--trace-memory", options.trace_mib, "MiB for the trace")->check(CLI::Range(0u, 4'096u));
+    app.add_option("--trace-memory", options.trace_mib, "MiB for the trace")
+        ->check(CLI::Range(0u, 4'096u));
     app.add_flag("--no-cost-model", arguments.no_cost_model, "kernel work takes one tick an entry");
     app.add_flag("--strict", options.strict, "the rarer liberties of real machines");
     app.add_option("--limit-ms", arguments.limit_ms, "end the run at this time");

@@ -1,5 +1,5 @@
-// Where a checked kernel's broken assertion ends: one line, and the run ends as failed, so that what the
-// trace has up to here can be written. A debugger stops at the function.
+// Where a checked kernel's broken assertion ends: one line, and the run ends as failed, so that
+// what the trace has up to here can be written. A debugger stops at the function.
 
 #include "core/assert.h"
 
@@ -15,8 +15,9 @@ void assertion_failed(const char* expression, const char* file, int line) noexce
     if (hart == nullptr) {
         hosted::panic("%s:%d: the kernel broke its own rule: %s", file, line, expression);
     }
-    std::fprintf(stderr, "ravelin: %s:%d: the kernel broke its own rule: %s\n", file, line, expression);
+    std::fprintf(stderr, "ravelin: %s:%d: the kernel broke its own rule: %s\n", file, line,
+                 expression);
     hart->machine->port.reset(hart->index, ResetKind::off_failed);
 }
 
-} // namespace ravelin
+}  // namespace ravelin

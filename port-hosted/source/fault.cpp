@@ -2,11 +2,11 @@
 //
 // A handler runs on the OS thread's alternate stack. It either shows the page that was missed and
 // returns, or diverts the thread: it copies the state the signal saved into the thread, points the
-// saved instruction pointer at a trampoline and the saved stack pointer at the thread's fault stack,
-// and returns. The trampoline goes to the hart's loop as a call does; to resume it executes
+// saved instruction pointer at a trampoline and the saved stack pointer at the thread's fault
+// stack, and returns. The trampoline goes to the hart's loop as a call does; to resume it executes
 // rt_sigreturn on the copy. Nothing else is done in a handler, and Boost.Context is never called in
-// one. A signal that finds the thread already on its fault stack copies nothing: what the copy holds
-// is still what the thread goes on with.
+// one. A signal that finds the thread already on its fault stack copies nothing: what the copy
+// holds is still what the thread goes on with.
 //
 // What a handler shares with the code it interrupts is atomic and relaxed, with signal fences: they
 // are the same OS thread. This file is compiled without sanitizers, whose run time must not be
@@ -43,10 +43,11 @@ constexpr Word kOutside = Word{1} << 63;
 constexpr std::size_t kGeneralSize = offsetof(ucontext_t, uc_sigmask) + 8;
 static_assert(kGeneralSize <= sizeof GuestThread::general);
 
-constexpr greg_t kPageFault = 14;      // x86 exception numbers and page-fault error bits
+constexpr greg_t kPageFault = 14;  // x86 exception numbers and page-fault error bits
 constexpr greg_t kErrorWrite = 2;
 constexpr greg_t kErrorFetch = 16;
-constexpr greg_t kFlagsForCode = 0x40500; // direction, trap and alignment check: off for compiled code
+constexpr greg_t kFlagsForCode =
+    0x40500;  // direction, trap and alignment check: off for compiled code
 
 // How soon a preemption is tried again that met code which may not be left.
 constexpr long kRetryNanos = 20'000;
@@ -109,8 +110,8 @@ ucontext_t& saved(GuestThread& thread) {
     fiber_bottom();
     switch_to_loop(*thread, thread->why.load(std::memory_order_relaxed));
     enter_user(*thread);
-    // From here on a preemption begins the trampoline anew. The signal stack is that of the OS thread
-    // on which this comes out.
+    // From here on a preemption begins the trampoline anew. The signal stack is that of the OS
+    // thread on which this comes out.
     saved(*thread).uc_stack = thread->hart.load(std::memory_order_relaxed)->alternate;
     sigreturn(thread->general);
 }
@@ -153,7 +154,8 @@ void give_up(int signal) {
 // The thread whose guest code the signal interrupted; null if it interrupted anything else.
 GuestThread* interrupted(Hart* hart) {
     GuestThread* guest = hart == nullptr ? nullptr : hart->guest.load(std::memory_order_relaxed);
-    return guest != nullptr && guest->in_user.load(std::memory_order_relaxed) != 0 ? guest : nullptr;
+    return guest != nullptr && guest->in_user.load(std::memory_order_relaxed) != 0 ? guest
+                                                                                   : nullptr;
 }
 
 void on_fault(int signal, siginfo_t* info, void* raw) {
@@ -172,20 +174,18 @@ void on_fault(int signal, siginfo_t* info, void* raw) {
     if (signal == SIGSEGV || signal == SIGBUS) {
         const greg_t code = now.uc_mcontext.gregs[REG_ERR];
         kind = FaultKind::load;
-        address = ~Word{0}; // an address that is none: the processor does not say which
+        address = ~Word{0};  // an address that is none: the processor does not say which
         if (now.uc_mcontext.gregs[REG_TRAPNO] == kPageFault) {
             kind = (code & kErrorFetch) != 0   ? FaultKind::fetch
                    : (code & kErrorWrite) != 0 ? FaultKind::store
                                                : FaultKind::load;
             const auto host = reinterpret_cast<Word>(info->si_addr);
-            const Word base = reinterpret_cast<Word>(guest->base);
+            Windows& windows = *hart->machine->windows;
             address = host | kOutside;
-            if (host >= base && host - base < Port::Format::kUserEnd) {
-                address = host - base;
-                if (hart->machine->windows->fill(hart->index, address, kind)) {
-                    errno = error;
-                    return;
-                }
+            if (windows.holds(hart->index, host, address) &&
+                windows.fill(hart->index, address, kind)) {
+                errno = error;
+                return;
             }
         }
     }
@@ -215,10 +215,11 @@ void on_preempt(int, siginfo_t*, void* raw) {
 // Bytes of the extended state the host can have enabled, with the mark the kernel puts behind it.
 std::size_t extended_size() {
     unsigned a = 0, b = 0, c = 0, d = 0;
-    return __get_cpuid_count(0xd, 0, &a, &b, &c, &d) != 0 ? std::size_t{b} + 4 : sizeof(_libc_fpstate);
+    return __get_cpuid_count(0xd, 0, &a, &b, &c, &d) != 0 ? std::size_t{b} + 4
+                                                          : sizeof(_libc_fpstate);
 }
 
-} // namespace
+}  // namespace
 
 // The empty statement with a memory clobber keeps a compiler from taking the function for one whose
 // result cannot change.
@@ -269,8 +270,8 @@ FaultPath::~FaultPath() {
     }
 }
 
-AlternateStack::AlternateStack() :
-    memory_(::getauxval(AT_MINSIGSTKSZ) + kExtendedRoom + 32 * 1024, PROT_READ | PROT_WRITE) {
+AlternateStack::AlternateStack()
+    : memory_(::getauxval(AT_MINSIGSTKSZ) + kExtendedRoom + 32 * 1024, PROT_READ | PROT_WRITE) {
     now_.ss_sp = memory_.start();
     now_.ss_size = memory_.size();
     ::sigaltstack(&now_, &before_);
@@ -280,4 +281,4 @@ AlternateStack::~AlternateStack() {
     ::sigaltstack(&before_, nullptr);
 }
 
-} // namespace ravelin::hosted
+}  // namespace ravelin::hosted

@@ -10,8 +10,8 @@
 #include <boost/context/detail/fcontext.hpp>
 #include <cstddef>
 
-// RAVELIN_ASAN and RAVELIN_TSAN come from the build, not from the compiler: files compiled without the
-// sanitizer must see the same layouts.
+// RAVELIN_ASAN and RAVELIN_TSAN come from the build, not from the compiler: files compiled without
+// the sanitizer must see the same layouts.
 #ifdef RAVELIN_ASAN
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
@@ -27,14 +27,14 @@
 namespace ravelin::hosted {
 
 #if defined(RAVELIN_ASAN) || defined(RAVELIN_TSAN)
-inline constexpr bool kSanitized = true; ///< frames are larger
+inline constexpr bool kSanitized = true;  ///< frames are larger
 #else
 inline constexpr bool kSanitized = false;
 #endif
 
 struct Fiber {
     void* stopped = nullptr;
-    const void* bottom = nullptr; ///< lowest byte of the stack; null: an OS thread's own
+    const void* bottom = nullptr;  ///< lowest byte of the stack; null: an OS thread's own
     std::size_t size = 0;
 #ifdef RAVELIN_ASAN
     void* fake_stack = nullptr;
@@ -52,8 +52,8 @@ struct Fiber {
 extern "C" const std::byte ravelin_text_begin[], ravelin_text_end[];
 #endif
 
-/// Whether a fiber that a signal interrupted at `code` may be stopped there. ThreadSanitizer's run time
-/// may not: it holds locks that the next fiber of the OS thread needs.
+/// Whether a fiber that a signal interrupted at `code` may be stopped there. ThreadSanitizer's run
+/// time may not: it holds locks that the next fiber of the OS thread needs.
 inline bool fiber_may_leave([[maybe_unused]] const void* code) {
 #ifdef RAVELIN_TSAN
     return code >= ravelin_text_begin && code < ravelin_text_end;
@@ -64,8 +64,9 @@ inline bool fiber_may_leave([[maybe_unused]] const void* code) {
 
 using Transfer = boost::context::detail::transfer_t;
 
-/// A fiber that begins in `entry` on the stack of `size` bytes from `bottom` when first switched to.
-/// `entry` starts with fiber_bottom and fiber_arrived and never returns. Sanitizers take its top part for the stack.
+/// A fiber that begins in `entry` on the stack of `size` bytes from `bottom` when first switched
+/// to. `entry` starts with fiber_bottom and fiber_arrived and never returns. Sanitizers take its
+/// top part for the stack.
 inline void fiber_make(Fiber& fiber, void* bottom, std::size_t size, std::size_t usable,
                        void (*entry)(Transfer)) {
     fiber.bottom = bottom;
@@ -104,7 +105,8 @@ inline void fiber_drop([[maybe_unused]] Fiber& fiber) {
 }
 
 /// Marks the function it is called in as the first on its stack, for debuggers and unwinders: what
-/// stands at its return address is no caller. 16 is the return address in the call frame information.
+/// stands at its return address is no caller. 16 is the return address in the call frame
+/// information.
 [[gnu::always_inline]] inline void fiber_bottom() {
     asm volatile(".cfi_undefined 16");
 }
@@ -136,4 +138,4 @@ inline void fiber_switch(Fiber& from, Fiber& to) {
     fiber_arrived(from, boost::context::detail::jump_fcontext(to.stopped, &from));
 }
 
-} // namespace ravelin::hosted
+}  // namespace ravelin::hosted

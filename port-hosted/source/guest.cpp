@@ -28,7 +28,7 @@ Machine& machine_of(GuestThread& thread) {
     return slot_thread(__builtin_frame_address(0));
 }
 
-} // namespace
+}  // namespace
 
 void guest_entry(Transfer transfer) {
     fiber_bottom();
@@ -62,7 +62,7 @@ void Machine::work(GuestThread& thread, u64 ticks) {
     enter_user(thread);
 }
 
-} // namespace ravelin::hosted
+}  // namespace ravelin::hosted
 
 using namespace ravelin::hosted;
 
@@ -89,7 +89,13 @@ void ravelin_guest_work(std::uint64_t ticks) {
 }
 
 std::byte* ravelin_guest_base(void) {
-    return this_thread().base;
+    GuestThread& thread = this_thread();
+    if (thread.base == nullptr) {
+        leave_user(thread);
+        thread.base = machine_of(thread).windows->open(thread.context->space);
+        enter_user(thread);
+    }
+    return thread.base;
 }
 
 std::uintptr_t ravelin_guest_entry(void (*function)(std::uintptr_t argument)) {

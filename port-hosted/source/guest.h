@@ -8,8 +8,9 @@ namespace ravelin::hosted {
 /// Where a guest thread's own stack begins.
 void guest_entry(Transfer transfer);
 
-/// Goes to the loop of the hart that runs `thread`, and returns when a hart resumes it. Not in guest
-/// code (in_user is 0) before and after. Inlined, so that fault.cpp's own copy is free of sanitizers.
+/// Goes to the loop of the hart that runs `thread`, and returns when a hart resumes it. Not in
+/// guest code (in_user is 0) before and after. Inlined, so that fault.cpp's own copy is free of
+/// sanitizers.
 [[gnu::always_inline]] inline void switch_to_loop(GuestThread& thread, Why why) {
     thread.why.store(why, std::memory_order_relaxed);
     fiber_switch(thread.fiber, thread.hart.load(std::memory_order_relaxed)->loop);
@@ -38,4 +39,4 @@ void guest_entry(Transfer transfer);
     std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
-} // namespace ravelin::hosted
+}  // namespace ravelin::hosted

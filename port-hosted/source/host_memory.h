@@ -10,8 +10,8 @@
 
 namespace ravelin::hosted {
 
-/// A mapping, unmapped by its destructor. Not reserved against the host's commit limit: a page costs
-/// memory when it is first written.
+/// A mapping, unmapped by its destructor. Not reserved against the host's commit limit: a page
+/// costs memory when it is first written.
 class HostMemory {
   public:
     HostMemory() = default;
@@ -24,8 +24,8 @@ class HostMemory {
         }
         start_ = static_cast<std::byte*>(start);
     }
-    HostMemory(HostMemory&& other) noexcept :
-        start_(std::exchange(other.start_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    HostMemory(HostMemory&& other) noexcept
+        : start_(std::exchange(other.start_, nullptr)), size_(std::exchange(other.size_, 0)) {}
     HostMemory& operator=(HostMemory&& other) noexcept {
         std::swap(start_, other.start_);
         std::swap(size_, other.size_);
@@ -50,4 +50,4 @@ class HostMemory {
     std::size_t size_ = 0;
 };
 
-} // namespace ravelin::hosted
+}  // namespace ravelin::hosted

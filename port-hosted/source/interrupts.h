@@ -1,9 +1,10 @@
-// The interrupt controller: level-triggered sources 1 to 1,023 of one priority, as strict as a PLIC.
+// The interrupt controller: level-triggered sources 1 to 1,023 of one priority, as strict as a
+// PLIC.
 //
 // A source whose line is high becomes pending once and stays so until it is claimed; it does not
 // become pending again before the claim is completed. A completion while the source is disabled is
-// ignored, so that the source stays stuck until it is completed while enabled. Among pending sources
-// the lowest number is claimed first. Bound: a claim scans 16 words.
+// ignored, so that the source stays stuck until it is completed while enabled. Among pending
+// sources the lowest number is claimed first. Bound: a claim scans 16 words.
 #pragma once
 
 #include <array>
@@ -66,7 +67,9 @@ class Interrupts {
     static constexpr u32 kWords = kSources / 64;
     using Set = std::array<u64, kWords>;
 
-    static bool has(const Set& set, u32 source) { return (set[source / 64] >> source % 64 & 1) != 0; }
+    static bool has(const Set& set, u32 source) {
+        return (set[source / 64] >> source % 64 & 1) != 0;
+    }
     static void put(Set& set, u32 source, bool on) {
         const u64 bit = u64{1} << source % 64;
         set[source / 64] = on ? set[source / 64] | bit : set[source / 64] & ~bit;
@@ -93,4 +96,4 @@ class Interrupts {
     std::atomic<bool> asserted_{false};
 };
 
-} // namespace ravelin::hosted
+}  // namespace ravelin::hosted

@@ -48,7 +48,7 @@ int find_image(dl_phdr_info* info, std::size_t, void* found) {
             image.text_end = image.text + header.p_memsz;
         }
     }
-    return 1; // the executable comes first
+    return 1;  // the executable comes first
 }
 
 void check(const HostedOptions& options) {
@@ -63,7 +63,7 @@ void check(const HostedOptions& options) {
     }
 }
 
-} // namespace
+}  // namespace
 
 void panic(const char* format, ...) noexcept {
     char line[256];
@@ -71,7 +71,8 @@ void panic(const char* format, ...) noexcept {
     va_start(arguments, format);
     const int length = std::vsnprintf(line, sizeof line - 1, format, arguments);
     va_end(arguments);
-    const std::size_t used = std::min<std::size_t>(static_cast<std::size_t>(std::max(length, 0)), sizeof line - 2);
+    const std::size_t used =
+        std::min<std::size_t>(static_cast<std::size_t>(std::max(length, 0)), sizeof line - 2);
     line[used] = '\n';
     const char head[] = "ravelin hosted port: ";
     static_cast<void>(!::write(2, head, sizeof head - 1));
@@ -94,14 +95,15 @@ KernelStack::KernelStack() : memory_(kSize, PROT_READ | PROT_WRITE) {
     }
 }
 
-Machine::Machine(const HostedOptions& wanted) :
-    options((check(wanted), wanted)),
-    port(*this),
-    real(options.clock == Clock::threads),
-    limit(options.limit.value_or(kNever).value),
-    frames(1 + (options.memory_mib + options.trace_mib) * kFramesInMib),
-    random_state(mix(options.seed, 1)) {
-    memory_file = static_cast<int>(::syscall(SYS_memfd_create, "ravelin-ram", 1u /* MFD_CLOEXEC */));
+Machine::Machine(const HostedOptions& wanted)
+    : options((check(wanted), wanted)),
+      port(*this),
+      real(options.clock == Clock::threads),
+      limit(options.limit.value_or(kNever).value),
+      frames(1 + (options.memory_mib + options.trace_mib) * kFramesInMib),
+      random_state(mix(options.seed, 1)) {
+    memory_file =
+        static_cast<int>(::syscall(SYS_memfd_create, "ravelin-ram", 1u /* MFD_CLOEXEC */));
     if (memory_file < 0) {
         throw std::system_error(errno, std::generic_category(), "memfd_create");
     }
@@ -127,7 +129,8 @@ Machine::Machine(const HostedOptions& wanted) :
 
     const u32 ordinary = options.memory_mib * kFramesInMib;
     if (options.strict) {
-        ram_runs = {{{1}, ordinary / 2}, {{1 + ordinary / 2 + kHoleFrames}, ordinary - ordinary / 2 - kHoleFrames}};
+        ram_runs = {{{1}, ordinary / 2},
+                    {{1 + ordinary / 2 + kHoleFrames}, ordinary - ordinary / 2 - kHoleFrames}};
     } else {
         ram_runs = {{{1}, ordinary}};
     }
@@ -203,7 +206,8 @@ void Machine::watch(std::stop_token stop) {
     std::unique_lock lock(mutex);
     u64 before = 0;
     for (u32 still = 0; still < options.watchdog_seconds * kStepsInSecond;) {
-        wake.wait_for(lock, stop, std::chrono::milliseconds(1'000 / kStepsInSecond), [] { return false; });
+        wake.wait_for(lock, stop, std::chrono::milliseconds(1'000 / kStepsInSecond),
+                      [] { return false; });
         if (stop.stop_requested()) {
             return;
         }
@@ -276,10 +280,12 @@ void Machine::loop_entry(Transfer transfer) {
 }
 
 void Machine::loop(Hart& hart) {
-    Port::Context* next = hart.index.value == 0 ? boot(*kernel, *program) : hart_online(*kernel, hart.index);
+    Port::Context* next =
+        hart.index.value == 0 ? boot(*kernel, *program) : hart_online(*kernel, hart.index);
     for (;;) {
         const Trap trap = next != nullptr ? run_user(hart, *next) : idle(hart);
-        hart.entries.store(hart.entries.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        hart.entries.store(hart.entries.load(std::memory_order_relaxed) + 1,
+                           std::memory_order_relaxed);
         if (!real) {
             // Every entry takes time, whatever the cost model says.
             Port::Turn& mine = turn(hart);
@@ -296,7 +302,8 @@ bool Machine::interrupt_due(Hart& hart) {
     if (interrupts.asserted()) {
         return true;
     }
-    return real ? hart.kicked.load(std::memory_order_seq_cst) != 0 || mine.armed <= Port::real_now().value
+    return real ? hart.kicked.load(std::memory_order_seq_cst) != 0 ||
+                      mine.armed <= Port::real_now().value
                 : mine.kick_at <= mine.time || mine.armed <= mine.time;
 }
 
@@ -309,7 +316,8 @@ bool Machine::take_interrupt(Hart& hart, Trap& trap) {
     Port::Turn& mine = turn(hart);
     if (interrupts.asserted()) {
         trap.kind = TrapKind::external;
-    } else if (real ? hart.kicked.exchange(0, std::memory_order_seq_cst) != 0 : mine.kick_at <= mine.time) {
+    } else if (real ? hart.kicked.exchange(0, std::memory_order_seq_cst) != 0
+                    : mine.kick_at <= mine.time) {
         mine.kick_at = kNever.value;
         trap.kind = TrapKind::kick;
     } else {
@@ -330,7 +338,7 @@ Trap Machine::run_user(Hart& hart, Port::Context& context) {
         }
         Trap trap;
         if (take_interrupt(hart, trap)) {
-            context.was_call = context.again; // a call still to be taken again stays so
+            context.was_call = context.again;  // a call still to be taken again stays so
             return trap;
         }
         if (context.again != 0) {
@@ -352,7 +360,8 @@ Trap Machine::run_user(Hart& hart, Port::Context& context) {
         if (real) {
             // Whoever kicks sees this mark, or this hart sees the kick.
             hart.where.store(Where::user, std::memory_order_seq_cst);
-            if (hart.kicked.load(std::memory_order_seq_cst) != 0 || interrupts.asserted() || stopping) {
+            if (hart.kicked.load(std::memory_order_seq_cst) != 0 || interrupts.asserted() ||
+                stopping) {
                 hart.where.store(Where::kernel, std::memory_order_relaxed);
                 continue;
             }
@@ -398,8 +407,8 @@ Trap Machine::idle(Hart& hart) {
     }
 }
 
-// The host's side of a thread that runs for the first time; null if its entry is no code, so that it
-// faults instead.
+// The host's side of a thread that runs for the first time; null if its entry is no code, so that
+// it faults instead.
 GuestThread* Machine::begin(Port::Context& context) {
     const std::uintptr_t address = image().base + context.entry;
     if (context.entry > ~image().base || address < image().text || address >= image().text_end) {
@@ -410,11 +419,10 @@ GuestThread* Machine::begin(Port::Context& context) {
         panic("the host has no room for another guest stack (vm.max_map_count?)");
     }
     thread->context = &context;
-    thread->base = windows->base(context.space);
     return thread;
 }
 
-} // namespace ravelin::hosted
+}  // namespace ravelin::hosted
 
 namespace ravelin {
 
@@ -424,7 +432,8 @@ Ticks Port::real_now() noexcept {
     timespec now;
     ::clock_gettime(CLOCK_MONOTONIC, &now);
     constexpr u64 kNanos = 1'000'000'000 / hosted::kTimebase;
-    return {static_cast<u64>(now.tv_sec) * hosted::kTimebase + static_cast<u64>(now.tv_nsec) / kNanos};
+    return {static_cast<u64>(now.tv_sec) * hosted::kTimebase +
+            static_cast<u64>(now.tv_nsec) / kNanos};
 }
 
 void Port::arm_slowly(HartIndex hart) noexcept {
@@ -529,7 +538,7 @@ void Port::console(HartIndex, std::span<const char> bytes) noexcept {
     while (!bytes.empty()) {
         const ssize_t wrote = ::write(1, bytes.data(), bytes.size());
         if (wrote <= 0 && errno != EINTR) {
-            return; // nobody reads it any more
+            return;  // nobody reads it any more
         }
         bytes = bytes.subspan(static_cast<std::size_t>(std::max<ssize_t>(wrote, 0)));
     }
@@ -550,11 +559,12 @@ void Port::reset(HartIndex hart, ResetKind kind) noexcept {
     machine_.finish(mine, mine.loop, end, now(hart).value);
 }
 
-} // namespace ravelin
+}  // namespace ravelin
 
 namespace ravelin::hosted {
 
-HostedMachine::HostedMachine(const HostedOptions& options) : machine_(std::make_unique<Machine>(options)) {}
+HostedMachine::HostedMachine(const HostedOptions& options)
+    : machine_(std::make_unique<Machine>(options)) {}
 HostedMachine::~HostedMachine() = default;
 
 Port& HostedMachine::port() {
@@ -577,4 +587,4 @@ Word entry_value(void (*entry)(Word argument)) {
     return reinterpret_cast<Word>(entry) - image().base;
 }
 
-} // namespace ravelin::hosted
+}  // namespace ravelin::hosted

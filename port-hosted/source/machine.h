@@ -1,9 +1,9 @@
 // One hosted machine: its harts, memory, clock and controller, and the loop that each hart runs.
 //
 // Invariant of virtual mode: exactly one hart has the turn; every other hart's `key` is the time at
-// which it goes on; the one with the lowest key has the next turn. Invariant of threads mode: a hart
-// is touched by its own OS thread alone, but for the atomics, which others set to get its attention.
-// Bound: kMaxHarts harts; no allocation after a thread's first run.
+// which it goes on; the one with the lowest key has the next turn. Invariant of threads mode: a
+// hart is touched by its own OS thread alone, but for the atomics, which others set to get its
+// attention. Bound: kMaxHarts harts; no allocation after a thread's first run.
 #pragma once
 
 #include <signal.h>
@@ -71,18 +71,18 @@ enum class Where : u32 { kernel, waiting, user };
 struct Hart {
     Machine* machine = nullptr;
     HartIndex index;
-    Fiber loop;               ///< its loop and the kernel, on its kernel stack
-    Fiber* stopped = nullptr; ///< virtual: the fiber that goes on at its next turn
+    Fiber loop;                ///< its loop and the kernel, on its kernel stack
+    Fiber* stopped = nullptr;  ///< virtual: the fiber that goes on at its next turn
     KernelStack stack;
-    std::atomic<u64> entries{0}; ///< kernel entries; written by its own thread
-    std::atomic<GuestThread*> guest{nullptr}; ///< the thread it has switched to
-    stack_t alternate{}; ///< the signal stack of the OS thread it is on
+    std::atomic<u64> entries{0};               ///< kernel entries; written by its own thread
+    std::atomic<GuestThread*> guest{nullptr};  ///< the thread it has switched to
+    stack_t alternate{};                       ///< the signal stack of the OS thread it is on
 
     // Threads mode.
     std::thread thread;
-    Fiber base; ///< the OS thread's own stack
+    Fiber base;  ///< the OS thread's own stack
     timer_t timer{};
-    timer_t retry_timer{}; ///< sends the same signal: see fault.cpp
+    timer_t retry_timer{};  ///< sends the same signal: see fault.cpp
     std::atomic<pid_t> tid{0};
     std::atomic<Where> where{Where::kernel};
     std::atomic<u32> kicked{0};
@@ -90,8 +90,8 @@ struct Hart {
     std::atomic<u32> signalled{0};  ///< a preemption came while no guest code ran
 };
 
-/// The hart whose OS thread this is; null in a thread that runs no machine. Never inlined, so that no
-/// address of a thread_local lives across a switch to another OS thread.
+/// The hart whose OS thread this is; null in a thread that runs no machine. Never inlined, so that
+/// no address of a thread_local lives across a switch to another OS thread.
 Hart* current_hart();
 void set_current_hart(Hart* hart);
 
@@ -147,7 +147,7 @@ struct Machine {
     HostedOptions options;
     Port port;
     bool real;
-    u64 limit; ///< kNever's value: none
+    u64 limit;  ///< kNever's value: none
     u32 frames;
     int memory_file = -1;
     HostMemory ram;
@@ -162,7 +162,7 @@ struct Machine {
 
     Kernel* kernel = nullptr;
     const BootProgram* program = nullptr;
-    Fiber main; ///< virtual: the fiber that called run
+    Fiber main;  ///< virtual: the fiber that called run
     bool began = false;
 
     std::mutex end_mutex;
@@ -172,4 +172,4 @@ struct Machine {
     Result result;
 };
 
-} // namespace ravelin::hosted
+}  // namespace ravelin::hosted

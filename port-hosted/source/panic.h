@@ -7,4 +7,4 @@ namespace ravelin::hosted {
 /// called by a signal handler.
 [[noreturn, gnu::format(printf, 1, 2)]] void panic(const char* format, ...) noexcept;
 
-} // namespace ravelin::hosted
+}  // namespace ravelin::hosted

@@ -5,8 +5,8 @@
 #include <new>
 
 #ifdef RAVELIN_ASAN
-// A stack that is dropped cannot give back the frames the sanitizer keeps elsewhere for it, so it keeps
-// none. ASAN_OPTIONS can still ask for them.
+// A stack that is dropped cannot give back the frames the sanitizer keeps elsewhere for it, so it
+// keeps none. ASAN_OPTIONS can still ask for them.
 extern "C" const char* __asan_default_options() {
     return "detect_stack_use_after_return=0";
 }
@@ -20,7 +20,7 @@ std::byte* slot_of(GuestThread& thread) {
     return fault_stack_top(thread) - kSlotSize;
 }
 
-} // namespace
+}  // namespace
 
 StackPool::~StackPool() {
     while (live_ != nullptr) {
@@ -83,4 +83,4 @@ void StackPool::give(GuestThread& thread) {
     free_ = &thread;
 }
 
-} // namespace ravelin::hosted
+}  // namespace ravelin::hosted

@@ -28,7 +28,7 @@ struct Hart;
 enum class Why : u8 {
     call,
     fault,
-    interrupt, ///< one may be pending: the loop looks
+    interrupt,  ///< one may be pending: the loop looks
 };
 
 // The host's state of a thread that a signal stopped. Room for the extended state with AVX-512 and
@@ -38,19 +38,19 @@ inline constexpr std::size_t kExtendedRoom = 12 * 1024;
 struct GuestThread {
     Fiber fiber;
     Port::Context* context = nullptr;
-    std::byte* base = nullptr; ///< of its process's window
+    std::byte* base = nullptr;  ///< of its process's window; null until the thread asks for it
     std::atomic<Hart*> hart{nullptr};
     /// It runs guest code, which may fault and be preempted. 0 in the port's own code, on whatever
     /// stack that runs.
     std::atomic<u32> in_user{0};
-    std::atomic<u32> runs{0}; ///< times it was resumed: tells it that it was away
+    std::atomic<u32> runs{0};  ///< times it was resumed: tells it that it was away
     std::atomic<Why> why{Why::call};
     std::atomic<FaultKind> fault{FaultKind::illegal};
     std::atomic<Word> address{0};
-    GuestThread* next = nullptr; ///< in the pool's list of live ones or of free ones
+    GuestThread* next = nullptr;  ///< in the pool's list of live ones or of free ones
     GuestThread* previous = nullptr;
     alignas(64) std::byte extended[kExtendedRoom];
-    alignas(16) std::byte general[512]; ///< the kernel's part of a ucontext_t
+    alignas(16) std::byte general[512];  ///< the kernel's part of a ucontext_t
 };
 
 inline constexpr std::size_t kSlotSize = kSanitized ? 1024 * 1024 : 128 * 1024;
@@ -86,13 +86,13 @@ class StackPool {
 
     bool grow();
 
-    std::mutex mutex_; // contended in threads mode only
+    std::mutex mutex_;  // contended in threads mode only
     std::vector<HostMemory> chunks_;
     GuestThread* free_ = nullptr;
     GuestThread* live_ = nullptr;
-    std::byte* fresh_ = nullptr; ///< slots of the last chunk that were never used
+    std::byte* fresh_ = nullptr;  ///< slots of the last chunk that were never used
     std::byte* end_ = nullptr;
-    u32 count_ = 0; ///< live ones
+    u32 count_ = 0;  ///< live ones
 };
 
-} // namespace ravelin::hosted
+}  // namespace ravelin::hosted

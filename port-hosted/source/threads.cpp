@@ -1,8 +1,9 @@
 // Threads mode: harts as OS threads on the real clock. See machine.h.
 //
-// A hart's OS thread is interrupted by one signal, sent by its own timer or by who kicks it, and only
-// while guest code runs is anything done about it (fault.cpp). Everywhere else the pending state is
-// looked at on the way: before a return to user mode, and by the guest side when it arrives.
+// A hart's OS thread is interrupted by one signal, sent by its own timer or by who kicks it, and
+// only while guest code runs is anything done about it (fault.cpp). Everywhere else the pending
+// state is looked at on the way: before a return to user mode, and by the guest side when it
+// arrives.
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -27,7 +28,7 @@ timespec host_time(u64 ticks) {
             .tv_nsec = static_cast<long>(ticks % kTimebase * kNanos)};
 }
 
-} // namespace
+}  // namespace
 
 void Machine::run_threads() {
     const u64 began_at = Port::real_now().value;
@@ -47,8 +48,8 @@ void Machine::run_threads() {
             }
         }
     }
-    // From here on no hart is started. Each one finds the mark at its next turn through the loop or a
-    // wait; it is told to look.
+    // From here on no hart is started. Each one finds the mark at its next turn through the loop or
+    // a wait; it is told to look.
     for (auto& hart : harts) {
         if (hart != nullptr && hart->thread.joinable()) {
             poke(*hart);
@@ -109,7 +110,9 @@ void Machine::poke(Hart& hart) {
     hart.events.fetch_add(1, std::memory_order_seq_cst);
     switch (hart.where.load(std::memory_order_seq_cst)) {
     case Where::kernel: break;
-    case Where::waiting: ::syscall(SYS_futex, &hart.events, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0); break;
+    case Where::waiting:
+        ::syscall(SYS_futex, &hart.events, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+        break;
     case Where::user: ::syscall(SYS_tgkill, ::getpid(), hart.tid.load(), kPreemptSignal); break;
     }
 }
@@ -166,4 +169,4 @@ void Machine::work_real(GuestThread& thread, u64 ticks) {
     }
 }
 
-} // namespace ravelin::hosted
+}  // namespace ravelin::hosted

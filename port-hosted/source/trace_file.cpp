@@ -20,7 +20,7 @@ u64 digest_of(std::span<const std::byte> bytes) {
     return digest;
 }
 
-} // namespace
+}  // namespace
 
 std::string write_trace(const std::string& path, abi::TraceHead head,
                         std::span<const abi::TraceRecord> records) {
@@ -29,16 +29,18 @@ std::string write_trace(const std::string& path, abi::TraceHead head,
     head.record_size = sizeof(abi::TraceRecord);
     head.records = records.size();
     head.digest = digest_of(std::as_bytes(records));
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "wb"), std::fclose);
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "wb"),
+                                                               std::fclose);
     if (file == nullptr) {
         return path + ": " + std::strerror(errno);
     }
     if (std::fwrite(&head, sizeof head, 1, file.get()) != 1 ||
-        std::fwrite(records.data(), sizeof(abi::TraceRecord), records.size(), file.get()) != records.size() ||
+        std::fwrite(records.data(), sizeof(abi::TraceRecord), records.size(), file.get()) !=
+            records.size() ||
         std::fflush(file.get()) != 0) {
         return path + ": " + std::strerror(errno);
     }
     return {};
 }
 
-} // namespace ravelin::hosted
+}  // namespace ravelin::hosted

@@ -18,7 +18,7 @@ constexpr u64 kKickSpread = 7;
 constexpr u64 kSpurious = 4;
 constexpr u64 kSpuriousWithin = 200;
 
-} // namespace
+}  // namespace
 
 // Picks the hart with the lowest key, by seed among equals, and sets the horizon up to which it may
 // run. Null: no hart will ever go on.
@@ -47,8 +47,8 @@ Hart* Machine::choose() {
     return best == kNever.value ? nullptr : harts[chosen].get();
 }
 
-// Stops `hart`, whose running fiber is `self`, until the time `key`, or until a kick or a device comes
-// if it listens. Returns at its turn, with its clock at that time.
+// Stops `hart`, whose running fiber is `self`, until the time `key`, or until a kick or a device
+// comes if it listens. Returns at its turn, with its clock at that time.
 void Machine::block(Hart& hart, Fiber& self, u64 key, bool listening) {
     Port::Turn& mine = turn(hart);
     mine.key = key;
@@ -66,8 +66,8 @@ void Machine::block(Hart& hart, Fiber& self, u64 key, bool listening) {
     mine.time = std::max(mine.time, mine.key);
 }
 
-// Stops a hart for good, in user mode or idle, because the time limit has come. The run ends when no
-// hart can go on.
+// Stops a hart for good, in user mode or idle, because the time limit has come. The run ends when
+// no hart can go on.
 void Machine::park(Hart& hart, Fiber& self) {
     block(hart, self, kNever.value, false);
     __builtin_unreachable();
@@ -120,7 +120,8 @@ void Machine::work_virtual(GuestThread& thread, u64 ticks) {
         Hart& hart = *thread.hart.load(std::memory_order_relaxed);
         Port::Turn& mine = turn(hart);
         const u64 began_at = mine.time;
-        const u64 event = interrupts.asserted() ? began_at : std::min({mine.armed, mine.kick_at, limit});
+        const u64 event =
+            interrupts.asserted() ? began_at : std::min({mine.armed, mine.kick_at, limit});
         const u64 room = event > began_at ? event - began_at : 0;
         const u64 target = began_at + std::min(ticks, room);
         if (target > port.horizon_) {
@@ -135,4 +136,4 @@ void Machine::work_virtual(GuestThread& thread, u64 ticks) {
     }
 }
 
-} // namespace ravelin::hosted
+}  // namespace ravelin::hosted

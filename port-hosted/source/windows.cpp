@@ -54,7 +54,7 @@ void map(std::byte* at, int bits, int kind, int file, u64 offset) {
     }
 }
 
-} // namespace
+}  // namespace
 
 Windows::Hold::Hold(std::atomic<bool>& flag) : flag_(flag) {
     while (flag_.exchange(true, std::memory_order_acquire)) {
@@ -62,17 +62,17 @@ Windows::Hold::Hold(std::atomic<bool>& flag) : flag_(flag) {
     }
 }
 
-Windows::Windows(const Ram& ram, u32 capacity, bool strict, u64 seed) :
-    ram_(ram),
-    capacity_(std::clamp<u32>(capacity, 1, kMostEntries)),
-    strict_(strict),
-    random_(seed | 1),
-    entries_memory_(kMostEntries * sizeof(Entry), PROT_READ | PROT_WRITE),
-    buckets_memory_(kBuckets * sizeof(u16), PROT_READ | PROT_WRITE),
-    shown_memory_(ram.frames * sizeof(u16), PROT_READ | PROT_WRITE),
-    entries_(entries_memory_.as<Entry>()),
-    buckets_(buckets_memory_.as<u16>()),
-    shown_(shown_memory_.as<u16>()) {}
+Windows::Windows(const Ram& ram, u32 capacity, bool strict, u64 seed)
+    : ram_(ram),
+      capacity_(std::clamp<u32>(capacity, 1, kMostEntries)),
+      strict_(strict),
+      random_(seed | 1),
+      entries_memory_(kMostEntries * sizeof(Entry), PROT_READ | PROT_WRITE),
+      buckets_memory_(kBuckets * sizeof(u16), PROT_READ | PROT_WRITE),
+      shown_memory_(ram.frames * sizeof(u16), PROT_READ | PROT_WRITE),
+      entries_(entries_memory_.as<Entry>()),
+      buckets_(buckets_memory_.as<u16>()),
+      shown_(shown_memory_.as<u16>()) {}
 
 void Windows::activate(HartIndex hart, FrameNumber root, u32 space) {
     if (space >= kSpaces) {
@@ -99,16 +99,22 @@ void Windows::activate(HartIndex hart, FrameNumber root, u32 space) {
         return;
     }
     Space& now = spaces_[space];
-    if (now.window.start() == nullptr) {
+    now.root = root;
+    now.users |= bit(hart);
+    now.active |= bit(hart);
+}
+
+std::byte* Windows::open(u32 space) {
+    Hold hold(held_flag_);
+    HostMemory& window = spaces_[space].window;
+    if (window.start() == nullptr) {
         try {
-            now.window = HostMemory(Port::Format::kUserEnd, PROT_NONE);
+            window = HostMemory(Port::Format::kUserEnd, PROT_NONE);
         } catch (const std::system_error&) {
             panic("the host has no room for another memory window");
         }
     }
-    now.root = root;
-    now.users |= bit(hart);
-    now.active |= bit(hart);
+    return window.start();
 }
 
 void Windows::flush(HartIndex hart, u32 space, Word address, u32 count) {
@@ -181,7 +187,8 @@ void Windows::release(HartIndex hart, u32 number) {
             continue;
         }
         if (entry.state == State::live || entry.state == State::refused) {
-            // The tables may be gone: whatever is shown is old for the harts that have not released.
+            // The tables may be gone: whatever is shown is old for the harts that have not
+            // released.
             entry.owing = entry.state == State::live ? space.users : u8{0};
             if (entry.owing != 0) {
                 entry.state = State::stale;
@@ -205,7 +212,8 @@ void Windows::assert_unmapped(FrameNumber frame) {
         const Entry& entry = entries_[i];
         if ((entry.state == State::live || entry.state == State::stale) &&
             entry.frame == frame.value) {
-            panic("frame %u is handed out while space %u still reaches it at 0x%x (a flush is missing)",
+            panic("frame %u is handed out while space %u still reaches it at 0x%x (a flush is "
+                  "missing)",
                   frame.value, unsigned{entry.space}, entry.page * kPageSize);
         }
     }
@@ -219,7 +227,8 @@ void Windows::check_resume_slowly(HartIndex hart, u32 number) {
     }
     for (u32 i = 0; i < used_; ++i) {
         const Entry& entry = entries_[i];
-        if (entry.state == State::ghost && entry.space == number && (entry.owing & bit(hart)) != 0) {
+        if (entry.state == State::ghost && entry.space == number &&
+            (entry.owing & bit(hart)) != 0) {
             panic("hart %u resumes space %u without having flushed 0x%x", hart.value, number,
                   entry.page * kPageSize);
         }
@@ -236,7 +245,8 @@ void Windows::check_frame(u32 frame) {
         }
         const u64 table_entry = walk(spaces_[entry.space].root, entry.page);
         if (table_entry == 0 || Port::Format::frame(table_entry).value != frame) {
-            panic("frame %u is mapped again while space %u still reaches it at 0x%x (a flush is missing)",
+            panic("frame %u is mapped again while space %u still reaches it at 0x%x (a flush is "
+                  "missing)",
                   frame, unsigned{entry.space}, entry.page * kPageSize);
         }
     }
@@ -252,7 +262,7 @@ bool Windows::fill(HartIndex hart, Word address, FaultKind access) {
     Entry* known = find(view.space, page);
     if (known != nullptr && known->state != State::ghost) {
         if (known->state != State::refused && allows(known->rights, access)) {
-            return true; // another hart was faster
+            return true;  // another hart was faster
         }
         if (strict_) {
             return false;
@@ -370,14 +380,13 @@ void Windows::remove(Entry& entry) {
 
 void Windows::show(const Entry& entry) {
     ++shown_[entry.frame];
-    map(base(entry.space) + std::size_t{entry.page} * kPageSize, protection(entry.rights), MAP_SHARED,
-        ram_.file, u64{entry.frame} * kPageSize);
+    map(place_of(entry), protection(entry.rights), MAP_SHARED, ram_.file,
+        u64{entry.frame} * kPageSize);
 }
 
 void Windows::hide(const Entry& entry) {
     --shown_[entry.frame];
-    map(base(entry.space) + std::size_t{entry.page} * kPageSize, PROT_NONE,
-        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    map(place_of(entry), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
-} // namespace ravelin::hosted
+}  // namespace ravelin::hosted

@@ -1,21 +1,22 @@
 // Memory windows: what a process's user addresses show in the host's address space.
 //
-// Each address space number has a window of host addresses, reserved without access when it is first
-// activated. The windows together are a software TLB. A page is shown when a guest's access to it
-// faults in the host and the core's own page tables allow it; it is hidden only when the core flushes
-// it, or to make room. So what the core removes or narrows stays reachable until it flushes, and that
-// is held against it:
+// Each address space number has a window of host addresses, reserved without access when a thread
+// first asks where it is: a program that touches no memory of its own needs none. The windows
+// together are a software TLB. A page is shown when a guest's access to it faults in the host and
+// the core's own page tables allow it; it is hidden only when the core flushes it, or to make room.
+// So what the core removes or narrows stays reachable until it flushes, and that is held against
+// it:
 //   - a flush that changes nothing hides the page at once. One that follows a change hides it when
 //     every hart that could use the page has made it: a hart left out can go on using the old page;
-//   - a hart that had the space active earlier and not now must have flushed by the time it runs user
-//     code in that space again (checked at every return to user mode);
-//   - a frame that a window shows may not be handed out (assert_unmapped), nor shown elsewhere while
-//     the tables no longer name it where it is still shown.
-// A strict machine also remembers, by seed, translations that were refused, and does not look at the
-// tables again for one it knows until it is flushed.
+//   - a hart that had the space active earlier and not now must have flushed by the time it runs
+//     user code in that space again (checked at every return to user mode);
+//   - a frame that a window shows may not be handed out (assert_unmapped), nor shown elsewhere
+//     while the tables no longer name it where it is still shown.
+// A strict machine also remembers, by seed, translations that were refused, and does not look at
+// the tables again for one it knows until it is flushed.
 //
-// Bound: `capacity` pages shown at once, since the host allows some 65,000 mappings in a process and
-// a shown page can take two; a random one makes room. Each show and hide is one system call.
+// Bound: `capacity` pages shown at once, since the host allows some 65,000 mappings in a process
+// and a shown page can take two; a random one makes room. Each show and hide is one system call.
 #pragma once
 
 #include <atomic>
@@ -39,8 +40,7 @@ class Windows {
 
     Windows(const Ram& ram, u32 capacity, bool strict, u64 seed);
 
-    /// The hart's user accesses go through `root` under `space` from now on; root 0: none. Throws
-    /// nothing; ends the process if the host has no room for another window.
+    /// The hart's user accesses go through `root` under `space` from now on; root 0: none.
     void activate(HartIndex hart, FrameNumber root, u32 space);
     void flush(HartIndex hart, u32 space, Word address, u32 count);
     void release(HartIndex hart, u32 space);
@@ -53,11 +53,23 @@ class Windows {
         }
     }
 
-    std::byte* base(u32 space) const { return spaces_[space].window.start(); }
+    /// Where user address 0 of the space is; its window is reserved by the first call. Ends the
+    /// process if the host has no room for it.
+    std::byte* open(u32 space);
 
-    /// Answers a host fault at user address `address` of the hart's active space: true if the page is
-    /// shown now and the access can be made again, false if the kernel must hear of it. Called by a
-    /// signal handler: no allocation, no errno.
+    /// Whether a host address is in the window of the hart's active space; gives its user address.
+    bool holds(HartIndex hart, Word host, Word& address) const {
+        const auto start = reinterpret_cast<Word>(spaces_[views_[hart.value].space].window.start());
+        if (start == 0 || host < start || host - start >= Port::Format::kUserEnd) {
+            return false;
+        }
+        address = host - start;
+        return true;
+    }
+
+    /// Answers a host fault at user address `address` of the hart's active space: true if the page
+    /// is shown now and the access can be made again, false if the kernel must hear of it. Called
+    /// by a signal handler: no allocation, no errno.
     bool fill(HartIndex hart, Word address, FaultKind access);
 
   private:
@@ -69,24 +81,28 @@ class Windows {
         u16 space;
         u8 rights;
         State state;
-        u8 owing; ///< stale and ghost: harts that have to flush yet
+        u8 owing;  ///< stale and ghost: harts that have to flush yet
     };
 
     struct Space {
         HostMemory window;
-        u8 users = 0;  ///< harts that may hold translations of it: they ran it since they released it
-        u8 active = 0; ///< harts that run it now
-        u32 owed = 0;  ///< entries that are stale or ghosts
+        u8 users =
+            0;  ///< harts that may hold translations of it: they ran it since they released it
+        u8 active = 0;  ///< harts that run it now
+        u32 owed = 0;   ///< entries that are stale or ghosts
         FrameNumber root;
     };
 
     struct View {
-        u32 space = 0; ///< 0: none
+        u32 space = 0;  ///< 0: none
         FrameNumber root;
     };
 
     void check_resume_slowly(HartIndex hart, u32 space);
     void check_frame(u32 frame);
+    std::byte* place_of(const Entry& entry) const {
+        return spaces_[entry.space].window.start() + std::size_t{entry.page} * kPageSize;
+    }
     u64 walk(FrameNumber root, u32 page) const;
     Entry* find(u32 space, u32 page);
     Entry& insert(u32 space, u32 page, u32 frame, u8 rights, State state);
@@ -120,12 +136,12 @@ class Windows {
     std::atomic<bool> held_flag_{false};
     HostMemory entries_memory_, buckets_memory_, shown_memory_;
     Entry* entries_;
-    u16* buckets_; ///< index + 1 of an entry; open addressing
-    u16* shown_;   ///< per frame: entries that show it
-    u32 used_ = 0; ///< entries ever used
-    u32 free_ = 0; ///< index + 1 of the first free one
+    u16* buckets_;  ///< index + 1 of an entry; open addressing
+    u16* shown_;    ///< per frame: entries that show it
+    u32 used_ = 0;  ///< entries ever used
+    u32 free_ = 0;  ///< index + 1 of the first free one
     View views_[kMaxHarts];
     Space spaces_[kSpaces];
 };
 
-} // namespace ravelin::hosted
+}  // namespace ravelin::hosted

@@ -14,16 +14,19 @@ Port::Context* registers(Kernel& kernel, const Trap* trap) {
     switch (kernel.step) {
     case 0: return kernel.make_thread(0, kernel.space, 0x1234);
     case 1:
-        kernel.expect(kernel.answered(*trap, thread, 0x1234), "the thread starts with its argument");
+        kernel.expect(kernel.answered(*trap, thread, 0x1234),
+                      "the thread starts with its argument");
         return kernel.order(thread, Order::pattern, kAskSeed, kAnswerSeed);
     case 2:
         kernel.expect(trap->kind == TrapKind::call && thread->reg(0) == kReady, "the thread calls");
         for (unsigned place = 1; place < abi::kCallRegisters; ++place) {
-            kernel.expect(thread->reg(place) == pattern(kAskSeed, place), "a call's registers come in");
+            kernel.expect(thread->reg(place) == pattern(kAskSeed, place),
+                          "a call's registers come in");
         }
         for (unsigned place = 0; place < abi::kCallRegisters; ++place) {
             thread->set_reg(place, pattern(kAnswerSeed, place));
-            kernel.expect(thread->reg(place) == pattern(kAnswerSeed, place), "a written register reads back");
+            kernel.expect(thread->reg(place) == pattern(kAnswerSeed, place),
+                          "a written register reads back");
         }
         return thread;
     default:
@@ -62,7 +65,8 @@ Port::Context* keeps(Kernel& kernel, const Trap* trap) {
 Port::Context* two_threads(Kernel& kernel, const Trap* trap) {
     const unsigned slot = kernel.step % 2;
     if (kernel.step < 2) {
-        kernel.expect(kernel.step == 0 || kernel.answered(*trap, kernel.threads[0], 100), "the first starts");
+        kernel.expect(kernel.step == 0 || kernel.answered(*trap, kernel.threads[0], 100),
+                      "the first starts");
         return kernel.make_thread(slot, kernel.space, 100 + slot);
     }
     if (kernel.step == 2) {
@@ -84,7 +88,8 @@ bool is_fault(const Trap& trap, FaultKind kind, Word address) {
     return trap.kind == TrapKind::fault && trap.fault == kind && trap.address == address;
 }
 
-// A load and a store of nothing fault at their address; with the page there they are made after all.
+// A load and a store of nothing fault at their address; with the page there they are made after
+// all.
 Port::Context* fault_resumes(Kernel& kernel, const Trap* trap) {
     Port::Context* thread = kernel.threads[0];
     constexpr Word kAddress = kTestPage + 0x128;
@@ -92,23 +97,28 @@ Port::Context* fault_resumes(Kernel& kernel, const Trap* trap) {
     case 0: return kernel.make_thread(0, kernel.space, 1);
     case 1: return kernel.order(thread, Order::load, kAddress);
     case 2:
-        kernel.expect(is_fault(*trap, FaultKind::load, kAddress), "a load of nothing faults at its address");
+        kernel.expect(is_fault(*trap, FaultKind::load, kAddress),
+                      "a load of nothing faults at its address");
         kernel.frame = kernel.take_frame();
         kernel.words(kernel.frame)[0x128 / sizeof(Word)] = 0x77;
         kernel.map(kernel.space, kTestPage, kernel.frame, abi::kRead);
         kernel.port.flush(kBootHart, kernel.space.number, kTestPage, 1);
         return thread;
     case 3:
-        kernel.expect(kernel.answered(*trap, thread, 0x77), "the load is made when the page is there");
+        kernel.expect(kernel.answered(*trap, thread, 0x77),
+                      "the load is made when the page is there");
         return kernel.order(thread, Order::store, kAddress, 0x88);
     case 4:
-        kernel.expect(is_fault(*trap, FaultKind::store, kAddress), "a store without the right faults");
+        kernel.expect(is_fault(*trap, FaultKind::store, kAddress),
+                      "a store without the right faults");
         kernel.map(kernel.space, kTestPage, kernel.frame, abi::kRead | abi::kWrite);
         kernel.port.flush(kBootHart, kernel.space.number, kTestPage, 1);
         return thread;
     default:
-        kernel.expect(kernel.answered(*trap, thread, 0x88), "the store is made when the right is there");
-        kernel.expect(kernel.words(kernel.frame)[0x128 / sizeof(Word)] == 0x88, "the kernel sees it");
+        kernel.expect(kernel.answered(*trap, thread, 0x88),
+                      "the store is made when the right is there");
+        kernel.expect(kernel.words(kernel.frame)[0x128 / sizeof(Word)] == 0x88,
+                      "the kernel sees it");
         kernel.table_entry(kernel.space, kTestPage) = {};
         kernel.port.flush(kBootHart, kernel.space.number, kTestPage, 1);
         kernel.drop_thread(0);
@@ -136,7 +146,7 @@ Port::Context* finish(Kernel& kernel, const Trap* trap) {
     case 3:
         kernel.expect(is_fault(*trap, FaultKind::fetch, 0), "a thread that returns fetches from 0");
         if (kernel.step == 2) {
-            return kernel.threads[0]; // and again
+            return kernel.threads[0];  // and again
         }
         kernel.drop_thread(0);
         return kernel.done();
@@ -147,8 +157,12 @@ Port::Context* finish(Kernel& kernel, const Trap* trap) {
 // Entries where nothing can be executed: the thread starts, and faults there.
 Port::Context* bad_entry(Kernel& kernel, const Trap* trap) {
     constexpr u64 kUserEnd = Port::Format::kUserEnd;
-    constexpr Word kEntries[] = {0, 4, kTestPage, static_cast<Word>(kUserEnd - kPageSize),
-                                 ~Word{0} - 0xfff, ~Word{0} >> 1 & ~Word{0xfff}};
+    constexpr Word kEntries[] = {0,
+                                 4,
+                                 kTestPage,
+                                 static_cast<Word>(kUserEnd - kPageSize),
+                                 ~Word{0} - 0xfff,
+                                 ~Word{0} >> 1 & ~Word{0xfff}};
     if (trap != nullptr) {
         kernel.expect(trap->kind == TrapKind::fault && trap->fault == FaultKind::fetch,
                       "a thread with a bad entry faults at the fetch");
@@ -171,19 +185,20 @@ Port::Context* drop_unrun(Kernel& kernel, const Trap* trap) {
         return kernel.make_thread(0, kernel.space, 0x5eed);
     }
     if (kernel.step == 1) {
-        kernel.expect(kernel.answered(*trap, kernel.threads[0], 0x5eed), "a thread runs after them");
+        kernel.expect(kernel.answered(*trap, kernel.threads[0], 0x5eed),
+                      "a thread runs after them");
     } else {
         kernel.expect(kernel.answered(*trap, kernel.threads[0], kernel.step), "each starts anew");
     }
-    kernel.drop_thread(0); // the one that trapped
+    kernel.drop_thread(0);  // the one that trapped
     if (kernel.step == 100) {
         return kernel.done();
     }
     return kernel.make_thread(0, kernel.space, kernel.step + 1);
 }
 
-// A call that is undone comes again with the registers it had, once for each time, and the thread sees
-// one call.
+// A call that is undone comes again with the registers it had, once for each time, and the thread
+// sees one call.
 Port::Context* call_again(Kernel& kernel, const Trap* trap) {
     Port::Context* thread = kernel.threads[0];
     switch (kernel.step) {
@@ -192,9 +207,11 @@ Port::Context* call_again(Kernel& kernel, const Trap* trap) {
     case 2:
     case 3:
     case 4:
-        kernel.expect(trap->kind == TrapKind::call && thread->reg(0) == kReady, "the call is taken again");
+        kernel.expect(trap->kind == TrapKind::call && thread->reg(0) == kReady,
+                      "the call is taken again");
         for (unsigned place = 1; place < abi::kCallRegisters; ++place) {
-            kernel.expect(thread->reg(place) == pattern(kAskSeed, place), "with the same registers");
+            kernel.expect(thread->reg(place) == pattern(kAskSeed, place),
+                          "with the same registers");
         }
         if (kernel.step < 4) {
             thread->retake();
@@ -205,7 +222,8 @@ Port::Context* call_again(Kernel& kernel, const Trap* trap) {
         }
         return thread;
     default:
-        kernel.expect(kernel.answered(*trap, thread, abi::kCallRegisters), "the thread sees one answer");
+        kernel.expect(kernel.answered(*trap, thread, abi::kCallRegisters),
+                      "the thread sees one answer");
         kernel.drop_thread(0);
         return kernel.done();
     }
@@ -222,12 +240,12 @@ Port::Context* call_again_later(Kernel& kernel, const Trap* trap) {
         return kernel.make_thread(1, kernel.space, 0x22);
     case 2:
         kernel.expect(kernel.answered(*trap, kernel.threads[1], 0x22), "the second calls");
-        kernel.port.arm(kBootHart, {0}); // pending when the first is resumed
+        kernel.port.arm(kBootHart, {0});  // pending when the first is resumed
         return thread;
     case 3:
         kernel.expect(trap->kind == TrapKind::timer, "a pending interrupt comes before the call");
         kernel.port.disarm(kBootHart);
-        thread->retake(); // undoes this entry: the interrupt is not pending any more, the call still is
+        thread->retake();  // the interrupt is not pending any more, the call still is
         return thread;
     case 4:
         kernel.expect(kernel.answered(*trap, thread, 0x11), "then the call is taken again");
@@ -284,22 +302,21 @@ Port::Context* interrupt_again(Kernel& kernel, const Trap* trap) {
         }
         return thread;
     default:
-        kernel.expect(kernel.answered(*trap, thread, 0), "the thread goes on and its call comes once");
+        kernel.expect(kernel.answered(*trap, thread, 0),
+                      "the thread goes on and its call comes once");
         kernel.expect(thread->reg(2) == 1, "it saw one answer");
         kernel.drop_thread(0);
         return kernel.done();
     }
 }
 
-// An interrupt that comes right behind a completed call, before the thread runs: undoing it does not
-// bring the call back.
+// An interrupt that comes right behind a completed call, before the thread runs: undoing it does
+// not bring the call back.
 Port::Context* interrupt_behind_call(Kernel& kernel, const Trap* trap) {
     Port::Context* thread = kernel.threads[0];
     switch (kernel.step) {
     case 0: return kernel.make_thread(0, kernel.space, 1);
-    case 1:
-        kernel.port.arm(kBootHart, {0});
-        return kernel.order(thread, Order::work, 7);
+    case 1: kernel.port.arm(kBootHart, {0}); return kernel.order(thread, Order::work, 7);
     case 2:
         kernel.expect(trap->kind == TrapKind::timer, "the pending interrupt comes first");
         thread->retake();
@@ -328,10 +345,10 @@ constexpr Check kChecks[] = {
     {"context-interrupt-behind-call", 1, interrupt_behind_call},
 };
 
-} // namespace
+}  // namespace
 
 std::span<const Check> context_checks() {
     return kChecks;
 }
 
-} // namespace ravelin::conformance
+}  // namespace ravelin::conformance

@@ -39,12 +39,13 @@ Word check_pattern(Word asked, Word answered) {
 }
 
 Word keep(Word calls) {
-    constexpr unsigned kValues = 24; // more than any machine has registers that calls keep
+    constexpr unsigned kValues = 24;  // more than any machine has registers that calls keep
     Word kept[kValues];
     for (unsigned i = 0; i < kValues; ++i) {
         kept[i] = opaque(pattern(77, i));
     }
-    const Word a = opaque<Word>(11), b = opaque<Word>(22), c = opaque<Word>(33), d = opaque<Word>(44);
+    const Word a = opaque<Word>(11), b = opaque<Word>(22), c = opaque<Word>(33),
+               d = opaque<Word>(44);
     const double fraction = opaque(1.25);
     for (Word i = 0; i < calls; ++i) {
         Registers registers;
@@ -59,7 +60,7 @@ Word keep(Word calls) {
     return lost + (a != 11) + (b != 22) + (c != 33) + (d != 44) + (fraction != 1.25);
 }
 
-} // namespace
+}  // namespace
 
 void guest(Word argument) {
     Registers registers;
@@ -87,4 +88,4 @@ void guest(Word argument) {
     }
 }
 
-} // namespace ravelin::conformance
+}  // namespace ravelin::conformance

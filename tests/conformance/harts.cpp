@@ -13,8 +13,8 @@ Ticks second(Kernel& kernel) {
     return {kernel.port.facts().timebase};
 }
 
-// Waits halted until the other hart, which kicks then, has set the flag to `value`; false if that took
-// a second.
+// Waits halted until the other hart, which kicks then, has set the flag to `value`; false if that
+// took a second.
 bool flag_becomes(Kernel& kernel, const std::atomic<u32>& flag, u32 value) {
     const Ticks start = kernel.now();
     while (flag.load() != value) {
@@ -85,7 +85,7 @@ Port::Context* kick_self(Kernel& kernel, const Trap* trap) {
     case 3:
         kernel.expect(kernel.answered(*trap, thread, 0), "once");
         kernel.port.kick(kBootHart, HartMask::of(kBootHart));
-        kernel.port.wait(kBootHart); // returns: one is pending, or will be
+        kernel.port.wait(kBootHart);  // returns: one is pending, or will be
         kernel.drop_thread(0);
         return kernel.done();
     default: return kernel.done();
@@ -121,7 +121,7 @@ Port::Context* hand_over(Kernel& kernel, const Trap* trap) {
         kernel.flag.store(0);
         kernel.role.store([](Kernel& suite, HartIndex hart, const Trap&) -> Port::Context* {
             if (suite.flag.load() == 2 * kRounds) {
-                return nullptr; // the last kick came behind the last hand-over
+                return nullptr;  // the last kick came behind the last hand-over
             }
             for (u32 round = 0; round < kRounds; ++round) {
                 while (suite.flag.load() != 2 * round + 1) {
@@ -159,7 +159,7 @@ Port::Context* wait_keeps_timer(Kernel& kernel, const Trap* trap) {
         return kernel.order(thread, Order::work, 100'000);
     default:
         if (trap->kind == TrapKind::kick && kernel.step == 2) {
-            return thread; // the wait returned before its kick was there
+            return thread;  // the wait returned before its kick was there
         }
         kernel.expect(trap->kind == TrapKind::timer, "the timer is still pending after a wait");
         kernel.port.disarm(kBootHart);
@@ -175,7 +175,7 @@ Port::Context* clocks_agree(Kernel& kernel, const Trap* trap) {
         kernel.other_flag.store(0);
         kernel.role.store([](Kernel& suite, HartIndex hart, const Trap&) -> Port::Context* {
             if (suite.other_flag.load() == kRounds) {
-                return nullptr; // the last kick came behind the last round
+                return nullptr;  // the last kick came behind the last round
             }
             for (u32 round = 1; round <= kRounds; ++round) {
                 while (suite.flag.load() != round) {
@@ -277,7 +277,7 @@ Port::Context* shootdown(Kernel& kernel, const Trap* trap) {
                 suite.port.kick(hart, HartMask::of(kBootHart));
                 suite.order(thread, Order::work, static_cast<Word>(10 * second(suite).value));
                 return thread;
-            case 3: // asked to flush
+            case 3:  // asked to flush
                 suite.port.flush(hart, suite.space.number, kTestPage, 1);
                 suite.flag.store(4);
                 suite.port.kick(hart, HartMask::of(kBootHart));
@@ -295,7 +295,8 @@ Port::Context* shootdown(Kernel& kernel, const Trap* trap) {
     kernel.port.flush(kBootHart, kernel.space.number, kTestPage, 1);
     kernel.flag.store(3);
     kernel.port.kick(kBootHart, HartMask::of(kOther));
-    kernel.expect(flag_becomes(kernel, kernel.flag, 4), "the other hart answers while its thread works");
+    kernel.expect(flag_becomes(kernel, kernel.flag, 4),
+                  "the other hart answers while its thread works");
     kernel.make_thread(2, kernel.space, 1);
     // The thread at work is not resumed any more: a new one tries the page on the other hart.
     kernel.other_flag.store(0);
@@ -318,7 +319,8 @@ Port::Context* shootdown(Kernel& kernel, const Trap* trap) {
         return nullptr;
     });
     kernel.port.kick(kBootHart, HartMask::of(kOther));
-    kernel.expect(flag_becomes(kernel, kernel.other_flag, 1), "what the other hart flushed is gone there");
+    kernel.expect(flag_becomes(kernel, kernel.other_flag, 1),
+                  "what the other hart flushed is gone there");
     kernel.drop_thread(1);
     kernel.drop_thread(2);
     return kernel.done();
@@ -336,10 +338,10 @@ constexpr Check kChecks[] = {
     {"harts-shootdown", 2, shootdown},
 };
 
-} // namespace
+}  // namespace
 
 std::span<const Check> hart_checks() {
     return kChecks;
 }
 
-} // namespace ravelin::conformance
+}  // namespace ravelin::conformance

@@ -1,5 +1,5 @@
-// What the hosted port promises beyond core/port.h: determinism, costs, strictness, host faults, limits,
-// no system call in a trap, nothing left behind.
+// What the hosted port promises beyond core/port.h: determinism, costs, strictness, host faults,
+// limits, no system call in a trap, nothing left behind.
 //
 // The kernel here is a script: two functions that a test gives, called at boot and at every entry.
 
@@ -53,7 +53,8 @@ struct Kernel {
         using Format = Port::Format;
         FrameNumber table = root;
         for (unsigned level = Format::kLevels; level-- > 1;) {
-            auto& entry = static_cast<u64*>(port.frame_pointer(table))[address >> (12 + 9 * level) & 511];
+            auto& entry =
+                static_cast<u64*>(port.frame_pointer(table))[address >> (12 + 9 * level) & 511];
             if (!Format::is_valid(entry)) {
                 entry = Format::table(take_frame());
             }
@@ -159,7 +160,8 @@ unsigned entries_of(const char* folder) {
     return count;
 }
 
-// --- Virtual time -----------------------------------------------------------------------------------
+// --- Virtual time
+// -----------------------------------------------------------------------------------
 
 // Every entry of four harts that work, call and kick each other, as (hart, time, kind).
 std::vector<std::tuple<u32, u64, TrapKind>> history(u64 seed, bool costs) {
@@ -332,7 +334,7 @@ TEST(VirtualTime, EndsAtTheLimitInUserModeAndIdle) {
         Kernel kernel(machine.port());
         kernel.on_boot = [&] {
             for (u32 i = 1; i < harts; ++i) {
-                kernel.port.start(kBoot, {i}); // they idle
+                kernel.port.start(kBoot, {i});  // they idle
             }
             kernel.port.arm(kBoot, kernel.port.now(kBoot) + Ticks{1'000});
             return kernel.make(0, work_forever, 1'000'000);
@@ -358,7 +360,7 @@ TEST(VirtualTime, SaysWhenNothingWillEverHappen) {
     kernel.on_boot = [&]() -> Port::Context* {
         kernel.port.start(kBoot, {1});
         for (;;) {
-            kernel.port.wait(kBoot); // for a kick that nobody sends
+            kernel.port.wait(kBoot);  // for a kick that nobody sends
         }
     };
     EXPECT_EQ(run(machine, kernel).end, End::stuck);
@@ -390,7 +392,8 @@ TEST(VirtualTime, StrictMachinesClampFarTimers) {
     }
 }
 
-// --- What a trap costs ------------------------------------------------------------------------------
+// --- What a trap costs
+// ------------------------------------------------------------------------------
 
 // A filter of the calling thread that kills the process at any system call but exit_group.
 void allow_only_exit() {
@@ -447,8 +450,8 @@ TEST(TrapCost, NoSystemCallInACallOrATimerInterrupt) {
     EXPECT_EXIT(traps_without_system_calls(true), testing::KilledBySignal(SIGSYS), "");
 }
 
-} // namespace
-} // namespace ravelin
+}  // namespace
+}  // namespace ravelin
 
 // Every context switch of the program goes through here: the link wraps the function.
 namespace {
@@ -484,7 +487,8 @@ TEST(TrapCost, TwoContextSwitchesACall) {
     EXPECT_EQ(switches.load() - before, 2'000u + 1);
 }
 
-// --- Faults and preemption --------------------------------------------------------------------------
+// --- Faults and preemption
+// --------------------------------------------------------------------------
 
 struct Frame {
     std::byte filler[512];
@@ -525,7 +529,10 @@ void null_pointer(Word) {
     *static_cast<volatile int*>(nothing) = 1;
 }
 void divide(Word zero) {
-    asm volatile("xor %%edx, %%edx\n mov $1, %%eax\n divl %0" : : "r"(static_cast<u32>(zero)) : "eax", "edx");
+    asm volatile("xor %%edx, %%edx\n mov $1, %%eax\n divl %0"
+                 :
+                 : "r"(static_cast<u32>(zero))
+                 : "eax", "edx");
 }
 void not_canonical(Word) {
     auto* nowhere = reinterpret_cast<volatile int*>(0x8000'0000'0000'0000u);
@@ -558,7 +565,10 @@ void vectors(Word rounds) {
     Vector a{1, 2, 3, 4}, b{5, 6, 7, 8}, c{}, d{1, 1, 1, 1};
     for (Word i = 0; i < rounds; ++i) {
         c += a * d + b;
-        asm volatile("" : "+x"(*reinterpret_cast<__attribute__((vector_size(16))) double*>(&c)) : : "memory");
+        asm volatile(""
+                     : "+x"(*reinterpret_cast<__attribute__((vector_size(16))) double*>(&c))
+                     :
+                     : "memory");
     }
     Word registers[abi::kCallRegisters] = {};
     for (unsigned i = 0; i < 4; ++i) {
@@ -644,7 +654,7 @@ TEST(Preemption, ThreadsMoveBetweenHarts) {
             return of_thread[0] > 20 && of_thread[1] > 20;
         });
         if (++total == kMostEntries || everywhere) {
-            lock.unlock(); // the run ends from here: nothing is unwound
+            lock.unlock();  // the run ends from here: nothing is unwound
             off(kernel, hart);
         }
         ready.push_back(running[hart.value]);
@@ -654,7 +664,8 @@ TEST(Preemption, ThreadsMoveBetweenHarts) {
     EXPECT_LT(total, kMostEntries) << "not every thread has run on both harts";
 }
 
-// --- Windows ----------------------------------------------------------------------------------------
+// --- Windows
+// ----------------------------------------------------------------------------------------
 
 void read_forever(Word address) {
     Word registers[abi::kCallRegisters] = {};
@@ -664,8 +675,10 @@ void read_forever(Word address) {
     }
 }
 
-// A kernel that maps a page, has a thread read it, and then does what `after` says at the second read.
-void with_a_page_read(HostedOptions options, const std::function<Port::Context*(Kernel&, const Trap&, u32)>& after) {
+// A kernel that maps a page, has a thread read it, and then does what `after` says at the second
+// read.
+void with_a_page_read(HostedOptions options,
+                      const std::function<Port::Context*(Kernel&, const Trap&, u32)>& after) {
     HostedMachine machine(options);
     Kernel kernel(machine.port());
     const FrameNumber frame = kernel.take_frame();
@@ -694,7 +707,7 @@ TEST(Windows, WhatIsNotFlushedStaysReachable) {
     with_a_page_read(small(), [&](Kernel& kernel, const Trap& trap, u32 step) -> Port::Context* {
         ++steps;
         switch (step) {
-        case 0: kernel.table_entry(kPage) = 0; return kernel.threads[0]; // and no flush
+        case 0: kernel.table_entry(kPage) = 0; return kernel.threads[0];  // and no flush
         case 1:
             EXPECT_EQ(trap.kind, TrapKind::call) << "the translation that was kept is used";
             kernel.port.flush(kBoot, Kernel::kSpace, kPage, 1);
@@ -748,7 +761,7 @@ void resume_without_flush(bool flushes) {
         kernel.port.start(kBoot, {1});
         return kernel.make(0, read_forever, kPage);
     };
-    bool gone = false; // hart 1 has run the space and left it
+    bool gone = false;  // hart 1 has run the space and left it
     kernel.on_online = [&](HartIndex hart) -> Port::Context* {
         kernel.activate_on(hart);
         kernel.port.activate(hart, {0}, 0);
@@ -784,7 +797,8 @@ void resume_without_flush(bool flushes) {
 }
 
 TEST(Windows, AHartThatWasAwayMustFlushBeforeItRunsTheSpaceAgain) {
-    EXPECT_DEATH(resume_without_flush(false), "hart 1 resumes space 2 without having flushed 0x100000");
+    EXPECT_DEATH(resume_without_flush(false),
+                 "hart 1 resumes space 2 without having flushed 0x100000");
     resume_without_flush(true);
 }
 
@@ -865,7 +879,8 @@ TEST(Windows, StrictMachinesKeepRefusedTranslations) {
     EXPECT_LT(kept, 17u);
 }
 
-// --- Interrupt controller ---------------------------------------------------------------------------
+// --- Interrupt controller
+// ---------------------------------------------------------------------------
 
 TEST(Controller, IsAsStrictAsAPlic) {
     hosted::Interrupts controller;
@@ -874,7 +889,7 @@ TEST(Controller, IsAsStrictAsAPlic) {
     EXPECT_EQ(controller.claim(), 0u);
     controller.set_enabled(5, true);
     controller.set_enabled(1'023, true);
-    controller.set_enabled(0, true); // is none
+    controller.set_enabled(0, true);  // is none
     EXPECT_TRUE(controller.asserted());
     controller.set_line(1'023, true);
     EXPECT_EQ(controller.claim(), 5u);
@@ -892,7 +907,7 @@ TEST(Controller, IsAsStrictAsAPlic) {
     EXPECT_EQ(controller.claim(), 0u) << "completed while disabled: stuck";
     controller.complete(1'023);
     EXPECT_EQ(controller.claim(), 1'023u) << "until it is completed while enabled";
-    controller.complete(2'000); // is none
+    controller.complete(2'000);  // is none
 }
 
 TEST(Controller, ALineInterruptsUserCodeAndIdleHarts) {
@@ -914,14 +929,15 @@ TEST(Controller, ALineInterruptsUserCodeAndIdleHarts) {
             if (step++ == 1) {
                 off(kernel);
             }
-            kernel.port.complete(hart, 7); // the line is high: it comes again, idle now
+            kernel.port.complete(hart, 7);  // the line is high: it comes again, idle now
             return nullptr;
         };
         EXPECT_EQ(run(machine, kernel).end, End::off);
     }
 }
 
-// --- Host -------------------------------------------------------------------------------------------
+// --- Host
+// -------------------------------------------------------------------------------------------
 
 TEST(Host, OptionsOutOfRangeAreRefused) {
     const auto refused = [](void (*change)(HostedOptions&)) {
@@ -947,7 +963,8 @@ TEST(Host, AGuestThatMakesNoProgressEndsTheProcess) {
         kernel.on_boot = [&] { return kernel.make(0, spin_forever, 0); };
         run(machine, kernel);
     };
-    EXPECT_EXIT(spin(), testing::ExitedWithCode(hosted::kWatchdogExit), "ravelin: no progress: .*1 seconds");
+    EXPECT_EXIT(spin(), testing::ExitedWithCode(hosted::kWatchdogExit),
+                "ravelin: no progress: .*1 seconds");
 }
 
 TEST(Host, AGuestFunctionCalledByAnotherThreadSaysSo) {
@@ -959,7 +976,7 @@ TEST(Host, AFaultOfTheKernelIsTheHosts) {
         HostedMachine machine(small());
         Kernel kernel(machine.port());
         kernel.on_boot = [&]() -> Port::Context* {
-            ::signal(SIGSEGV, SIG_DFL); // what a sanitizer or a crash reporter may have installed
+            ::signal(SIGSEGV, SIG_DFL);  // what a sanitizer or a crash reporter may have installed
             int* nothing = nullptr;
             asm volatile("" : "+r"(nothing));
             *static_cast<volatile int*>(nothing) = 1;
@@ -972,7 +989,7 @@ TEST(Host, AFaultOfTheKernelIsTheHosts) {
 
 TEST(Host, TheHandlerFoundAtStartHearsOfForeignFaults) {
     const auto foreign = [] {
-        struct sigaction mine {};
+        struct sigaction mine{};
         mine.sa_handler = [](int) { ::_exit(42); };
         ::sigaction(SIGSEGV, &mine, nullptr);
         HostedMachine machine(small());
@@ -984,7 +1001,7 @@ TEST(Host, TheHandlerFoundAtStartHearsOfForeignFaults) {
 }
 
 TEST(Host, HandlersAreThereOnlyWhileAMachineIs) {
-    struct sigaction before {}, during {}, after {};
+    struct sigaction before{}, during{}, after{};
     ::sigaction(SIGILL, nullptr, &before);
     {
         HostedMachine machine(small());
@@ -1023,7 +1040,7 @@ void live_once(hosted::Clock clock) {
 TEST(Host, AThousandLivesLeaveNothing) {
     for (const hosted::Clock clock : {hosted::Clock::virtual_time, hosted::Clock::threads}) {
         for (int i = 0; i < 20; ++i) {
-            live_once(clock); // whatever the C library keeps for good
+            live_once(clock);  // whatever the C library keeps for good
         }
         const unsigned files = entries_of("/proc/self/fd");
         const unsigned maps = lines_of_maps();
@@ -1032,7 +1049,7 @@ TEST(Host, AThousandLivesLeaveNothing) {
         }
         EXPECT_EQ(entries_of("/proc/self/fd"), files);
         EXPECT_LE(lines_of_maps(), maps + 8);
-        EXPECT_LE(entries_of("/proc/self/task"), 3u); // a sanitizer has a thread of its own
+        EXPECT_LE(entries_of("/proc/self/task"), 3u);  // a sanitizer has a thread of its own
     }
 }
 
@@ -1086,5 +1103,5 @@ TEST(Host, ATraceFileHasItsHead) {
     EXPECT_NE(hosted::write_trace("/nowhere/at/all", head, records), "");
 }
 
-} // namespace
-} // namespace ravelin
+}  // namespace
+}  // namespace ravelin

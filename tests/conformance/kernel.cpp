@@ -17,7 +17,7 @@ constexpr u32 kFirstSpace = 2;
 // Longer than a kick takes on any machine.
 constexpr Ticks kSettle{5'000};
 
-} // namespace
+}  // namespace
 
 void Kernel::print(const char* text) {
     std::size_t length = 0;
@@ -85,7 +85,8 @@ Space Kernel::make_space(u32 number) {
     const Space made{take_frame(), number};
     for (const BootProgram::Segment& segment : program->segments) {
         for (u32 page = 0; page < segment.count; ++page) {
-            map(made, segment.address + Word{page} * kPageSize, {segment.first.value + page}, segment.rights);
+            map(made, segment.address + Word{page} * kPageSize, {segment.first.value + page},
+                segment.rights);
         }
     }
     for (unsigned slot = 0; slot < 4; ++slot) {
@@ -129,7 +130,8 @@ Port::Context* Kernel::drive(const Trap* trap) {
                                                        memory_checks, hart_checks};
     for (;;) {
         if (settling) {
-            // What a check left pending is no part of the next one: kicks are taken until the timer.
+            // What a check left pending is no part of the next one: kicks are taken until the
+            // timer.
             if (trap->kind != TrapKind::timer || now() < mark) {
                 port.arm(kBootHart, mark);
                 return nullptr;
@@ -164,7 +166,8 @@ Port::Context* Kernel::drive(const Trap* trap) {
                 print(" failed, ");
                 print(u64{skipped});
                 print(" skipped\n");
-                port.reset(kBootHart, failed == 0 && passed != 0 ? ResetKind::off : ResetKind::off_failed);
+                port.reset(kBootHart,
+                           failed == 0 && passed != 0 ? ResetKind::off : ResetKind::off_failed);
             }
             group = kGroups[groups_done++]();
         }
@@ -197,12 +200,13 @@ Port::Context* boot(Kernel& kernel, const BootProgram& program) {
     for (const BootProgram::Segment& segment : program.segments) {
         const u32 end = segment.first.value + segment.count;
         if (segment.first < kernel.end_frame && end > kernel.next_frame.value) {
-            kernel.next_frame.value = end; // the program was loaded at the run's start
+            kernel.next_frame.value = end;  // the program was loaded at the run's start
         }
     }
     static_assert(sizeof(Port::Context) <= kPageSize / 4);
     for (unsigned slot = 0; slot < 4; ++slot) {
-        kernel.threads[slot] = static_cast<Port::Context*>(kernel.port.frame_pointer(kernel.take_frame()));
+        kernel.threads[slot] =
+            static_cast<Port::Context*>(kernel.port.frame_pointer(kernel.take_frame()));
     }
     kernel.space = kernel.make_space(kFirstSpace);
     return kernel.drive(nullptr);
@@ -221,4 +225,4 @@ Port::Context* enter(Kernel& kernel, HartIndex hart, const Trap& trap) {
     return role == nullptr ? nullptr : role(kernel, hart, trap);
 }
 
-} // namespace ravelin
+}  // namespace ravelin

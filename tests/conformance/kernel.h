@@ -1,10 +1,10 @@
-// The conformance suite: a kernel of its own that drives a port through core/port.h alone, checks every
-// promise of that file, and prints one line a check.
+// The conformance suite: a kernel of its own that drives a port through core/port.h alone, checks
+// every promise of that file, and prints one line a check.
 //
 // It defines the upcalls itself. The boot hart goes through the checks one after another; each is a
 // function that is called again at every entry of that hart, with `step` counting the calls. Other
-// harts idle, and enter the function that a check gives them. It includes nothing of a host and takes
-// user code from the boot program, so any port can run it. Bound: one hart drives; no lock.
+// harts idle, and enter the function that a check gives them. It includes nothing of a host and
+// takes user code from the boot program, so any port can run it. Bound: one hart drives; no lock.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ using Role = Port::Context* (*)(Kernel& kernel, HartIndex hart, const Trap& trap
 
 struct Check {
     const char* name;
-    u32 harts; ///< it needs at least so many
+    u32 harts;  ///< it needs at least so many
     Run run;
 };
 
@@ -47,7 +47,7 @@ inline constexpr HartIndex kBootHart{0};
 /// User addresses that the checks use; the program and its stacks are elsewhere.
 inline constexpr Word kTestPage = 0x2000'0000;
 
-} // namespace conformance
+}  // namespace conformance
 
 struct Kernel {
     explicit Kernel(Port& machine) : port(machine) {}
@@ -67,7 +67,8 @@ struct Kernel {
     /// `argument`.
     Port::Context* make_thread(unsigned slot, const conformance::Space& in, Word argument);
     /// The same from any entry value.
-    Port::Context* make_thread_at(unsigned slot, const conformance::Space& in, Word entry, Word argument);
+    Port::Context* make_thread_at(unsigned slot, const conformance::Space& in, Word entry,
+                                  Word argument);
     void drop_thread(unsigned slot) { port.drop_context(conformance::kBootHart, *threads[slot]); }
 
     /// Answers the thread's call with an order.
@@ -76,7 +77,7 @@ struct Kernel {
     /// Whether the trap is a call of the thread with `result`.
     static bool answered(const Trap& trap, const Port::Context* thread, Word result);
 
-    FrameNumber take_frame(); ///< zeroed
+    FrameNumber take_frame();  ///< zeroed
     Word* words(FrameNumber of) { return static_cast<Word*>(port.frame_pointer(of)); }
     conformance::Space make_space(u32 number);
     /// The table entry of a page of user space, its tables made if need be.
@@ -107,13 +108,13 @@ struct Kernel {
     unsigned failed = 0;
     unsigned skipped = 0;
 
-    conformance::Space space; ///< the one that checks use unless they are about spaces
+    conformance::Space space;  ///< the one that checks use unless they are about spaces
     Port::Context* threads[4] = {};
     FrameNumber next_frame;
     FrameNumber end_frame;
 
     std::atomic<conformance::Role> role{nullptr};
-    std::atomic<u32> online{1}; ///< harts that came online, one bit an index
+    std::atomic<u32> online{1};  ///< harts that came online, one bit an index
     // For the check that runs.
     Ticks mark;
     u64 counter = 0;
@@ -125,4 +126,4 @@ struct Kernel {
     std::atomic<u64> shared_time{0};
 };
 
-} // namespace ravelin
+}  // namespace ravelin

@@ -1,5 +1,5 @@
-// Memory: frames, the table format, and that what was flushed is gone. A check that faults resumes or
-// drops its thread; every page it maps it also takes away.
+// Memory: frames, the table format, and that what was flushed is gone. A check that faults resumes
+// or drops its thread; every page it maps it also takes away.
 
 #include "tests/conformance/kernel.h"
 
@@ -13,10 +13,13 @@ constexpr u32 kReadWrite = abi::kRead | abi::kWrite;
 
 Port::Context* frames(Kernel& kernel, const Trap*) {
     for (const RamRun& run : kernel.port.facts().ram) {
-        for (const u32 value : {run.first.value, run.first.value + run.count / 2, run.first.value + run.count - 1}) {
+        for (const u32 value :
+             {run.first.value, run.first.value + run.count / 2, run.first.value + run.count - 1}) {
             auto* start = static_cast<std::byte*>(kernel.port.frame_pointer({value}));
-            kernel.expect(kernel.port.frame_number(start).value == value, "frame_number undoes frame_pointer");
-            kernel.expect(kernel.port.frame_number(start + kPageSize - 1).value == value, "within the frame");
+            kernel.expect(kernel.port.frame_number(start).value == value,
+                          "frame_number undoes frame_pointer");
+            kernel.expect(kernel.port.frame_number(start + kPageSize - 1).value == value,
+                          "within the frame");
         }
     }
     const FrameNumber first = kernel.take_frame();
@@ -34,16 +37,20 @@ Port::Context* format(Kernel& kernel, const Trap*) {
     kernel.expect(Format::is_valid(Format::table(frame)) && !Format::is_leaf(Format::table(frame)),
                   "a table pointer is no leaf");
     kernel.expect(Format::frame(Format::table(frame)) == frame, "a table pointer has its frame");
-    for (const u32 rights : {abi::kRead, abi::kRead | abi::kWrite, abi::kRead | abi::kExecute, abi::kExecute}) {
+    for (const u32 rights :
+         {abi::kRead, abi::kRead | abi::kWrite, abi::kRead | abi::kExecute, abi::kExecute}) {
         const Format::Entry leaf = Format::leaf(frame, rights);
         kernel.expect(Format::is_valid(leaf) && Format::is_leaf(leaf), "a leaf is one");
         kernel.expect(Format::rights(leaf) == rights, "a leaf has its rights");
         kernel.expect(Format::frame(leaf) == frame, "a leaf has its frame");
         kernel.expect(!Format::is_lent(leaf), "a leaf is not lent");
         const Format::Entry lent = Format::with_valid(Format::with_lent(leaf, true), false);
-        kernel.expect(!Format::is_valid(lent) && Format::is_lent(lent), "a lent leaf that is not valid is");
-        kernel.expect(Format::frame(lent) == frame && Format::rights(lent) == rights, "and keeps the rest");
-        kernel.expect(Format::with_lent(Format::with_valid(lent, true), false) == leaf, "and comes back");
+        kernel.expect(!Format::is_valid(lent) && Format::is_lent(lent),
+                      "a lent leaf that is not valid is");
+        kernel.expect(Format::frame(lent) == frame && Format::rights(lent) == rights,
+                      "and keeps the rest");
+        kernel.expect(Format::with_lent(Format::with_valid(lent, true), false) == leaf,
+                      "and comes back");
     }
     return kernel.done();
 }
@@ -80,7 +87,8 @@ Port::Context* unmap_faults(Kernel& kernel, const Trap* trap) {
         kernel.words(kernel.frame)[0] = 0x222;
         return kernel.order(thread, Order::load, kTestPage);
     case 3:
-        kernel.expect(kernel.answered(*trap, thread, 0x222), "user mode reads what the kernel wrote");
+        kernel.expect(kernel.answered(*trap, thread, 0x222),
+                      "user mode reads what the kernel wrote");
         unmap(kernel, kernel.space, kTestPage);
         return kernel.order(thread, Order::load, kTestPage);
     case 4:
@@ -98,9 +106,7 @@ Port::Context* unmap_faults(Kernel& kernel, const Trap* trap) {
 // Rights one by one, and never execute with write.
 Port::Context* rights(Kernel& kernel, const Trap* trap) {
     Port::Context* thread = kernel.threads[0];
-    const auto set = [&](u32 bits) {
-        show(kernel, kernel.space, kTestPage, kernel.frame, bits);
-    };
+    const auto set = [&](u32 bits) { show(kernel, kernel.space, kTestPage, kernel.frame, bits); };
     switch (kernel.step) {
     case 0:
         kernel.frame = kernel.take_frame();
@@ -149,7 +155,8 @@ Port::Context* narrow(Kernel& kernel, const Trap* trap) {
         show(kernel, kernel.space, kTestPage, kernel.frame, abi::kRead);
         return kernel.order(thread, Order::store, kTestPage, 2);
     default:
-        kernel.expect(is_fault(*trap, FaultKind::store, kTestPage), "the right is gone after the flush");
+        kernel.expect(is_fault(*trap, FaultKind::store, kTestPage),
+                      "the right is gone after the flush");
         unmap(kernel, kernel.space, kTestPage);
         kernel.drop_thread(0);
         return kernel.done();
@@ -207,9 +214,11 @@ Port::Context* reuse_number(Kernel& kernel, const Trap* trap) {
     if (kernel.step % 2 == 0) {
         if (round > 0) {
             if (round == kSpaces) {
-                kernel.expect(is_fault(*trap, FaultKind::load, kTestPage), "an empty space has no page");
+                kernel.expect(is_fault(*trap, FaultKind::load, kTestPage),
+                              "an empty space has no page");
             } else {
-                kernel.expect(kernel.answered(*trap, thread, round), "each space shows its own frame");
+                kernel.expect(kernel.answered(*trap, thread, round),
+                              "each space shows its own frame");
             }
             kernel.drop_thread(0);
             kernel.port.activate(kBootHart, {0}, 0);
@@ -229,21 +238,26 @@ Port::Context* reuse_number(Kernel& kernel, const Trap* trap) {
     return kernel.order(thread, Order::load, kTestPage);
 }
 
-// More pages than translations are kept for, in a pattern, twice over; then one flush of all of them.
+// More pages than translations are kept for, in a pattern, twice over; then one flush of all of
+// them.
 Port::Context* many_pages(Kernel& kernel, const Trap* trap) {
     Port::Context* thread = kernel.threads[0];
     constexpr unsigned kPages = 300;
     if (trap == nullptr) {
         for (unsigned page = 0; page < kPages; ++page) {
-            kernel.map(kernel.space, kTestPage + Word{page} * kPageSize, kernel.take_frame(), kReadWrite);
+            kernel.map(kernel.space, kTestPage + Word{page} * kPageSize, kernel.take_frame(),
+                       kReadWrite);
         }
         kernel.port.flush(kBootHart, kernel.space.number, kTestPage, kPages);
         kernel.counter = 0;
         return kernel.make_thread(0, kernel.space, 1);
     }
-    const auto at = [](u64 count) { return kTestPage + static_cast<Word>(count * 7 % kPages) * kPageSize; };
+    const auto at = [](u64 count) {
+        return kTestPage + static_cast<Word>(count * 7 % kPages) * kPageSize;
+    };
     if (kernel.counter > 0 && kernel.counter <= kPages) {
-        kernel.expect(kernel.answered(*trap, thread, static_cast<Word>(kernel.counter)), "each page is written");
+        kernel.expect(kernel.answered(*trap, thread, static_cast<Word>(kernel.counter)),
+                      "each page is written");
     } else if (kernel.counter > kPages && kernel.counter <= 2 * kPages) {
         kernel.expect(kernel.answered(*trap, thread, static_cast<Word>(kernel.counter - kPages)),
                       "each page has kept its own");
@@ -262,7 +276,8 @@ Port::Context* many_pages(Kernel& kernel, const Trap* trap) {
         kernel.port.flush(kBootHart, kernel.space.number, kTestPage, kPages);
         return kernel.order(thread, Order::load, at(5));
     }
-    kernel.expect(is_fault(*trap, FaultKind::load, at(5)), "one flush of a range takes all of it away");
+    kernel.expect(is_fault(*trap, FaultKind::load, at(5)),
+                  "one flush of a range takes all of it away");
     kernel.drop_thread(0);
     return kernel.done();
 }
@@ -278,10 +293,10 @@ constexpr Check kChecks[] = {
     {"memory-many-pages", 1, many_pages},
 };
 
-} // namespace
+}  // namespace
 
 std::span<const Check> memory_checks() {
     return kChecks;
 }
 
-} // namespace ravelin::conformance
+}  // namespace ravelin::conformance

@@ -1,4 +1,5 @@
-// System and interrupts: the board's facts, entropy, the controller with nothing pending, cost units.
+// System and interrupts: the board's facts, entropy, the controller with nothing pending, cost
+// units.
 
 #include "tests/conformance/kernel.h"
 
@@ -11,10 +12,11 @@ Port::Context* facts(Kernel& kernel, const Trap*) {
     kernel.expect(facts.timebase != 0, "there is a timebase");
     kernel.expect(facts.harts >= 1 && facts.harts <= kMaxHarts, "1 to kMaxHarts harts");
     kernel.expect(!facts.ram.empty(), "there is RAM");
-    u64 end = 1; // frame 0 names no frame
+    u64 end = 1;  // frame 0 names no frame
     for (const RamRun& run : facts.ram) {
         kernel.expect(run.count != 0, "no RAM run is empty");
-        kernel.expect(run.first.value >= end, "RAM runs are sorted and disjoint, and none has frame 0");
+        kernel.expect(run.first.value >= end,
+                      "RAM runs are sorted and disjoint, and none has frame 0");
         end = u64{run.first.value} + run.count;
     }
     for (const RamRun& run : facts.ram) {
@@ -24,9 +26,11 @@ Port::Context* facts(Kernel& kernel, const Trap*) {
         kernel.expect(apart, "the trace's RAM is in no other run");
     }
     for (const DeviceFact& device : facts.devices) {
-        kernel.expect(device.kind != DeviceKind::interrupt || (device.source >= 1 && device.source <= 1'023),
+        kernel.expect(device.kind != DeviceKind::interrupt ||
+                          (device.source >= 1 && device.source <= 1'023),
                       "interrupt sources are 1 to 1023");
-        kernel.expect(device.kind != DeviceKind::mmio || (device.pages >= 1 && device.address % kPageSize == 0),
+        kernel.expect(device.kind != DeviceKind::mmio ||
+                          (device.pages >= 1 && device.address % kPageSize == 0),
                       "mmio windows are whole pages");
     }
     kernel.expect(&kernel.port.facts() == &facts, "facts are the same every time");
@@ -40,7 +44,7 @@ Port::Context* entropy(Kernel& kernel, const Trap*) {
     for (const std::byte byte : seed) {
         zeros += byte == std::byte{0} ? 1 : 0;
     }
-    kernel.expect(zeros < 8, "32 bytes are filled"); // 8 of 32 random bytes 0: once in 10^13
+    kernel.expect(zeros < 8, "32 bytes are filled");  // 8 of 32 random bytes 0: once in 10^13
     return kernel.done();
 }
 
@@ -53,7 +57,8 @@ Port::Context* controller(Kernel& kernel, const Trap*) {
             kernel.port.set_enabled(kBootHart, device.source, false);
         }
     }
-    kernel.expect(kernel.port.claim(kBootHart) == 0, "completing what was not claimed makes nothing pending");
+    kernel.expect(kernel.port.claim(kBootHart) == 0,
+                  "completing what was not claimed makes nothing pending");
     return kernel.done();
 }
 
@@ -65,7 +70,8 @@ Port::Context* work(Kernel& kernel, const Trap*) {
         kernel.port.work(kBootHart, static_cast<Work>(kind), 3);
         kernel.expect(kernel.now() >= start, "work moves no clock back");
     }
-    kernel.expect(kernel.now() - before < Ticks{kernel.port.facts().timebase}, "work takes no second");
+    kernel.expect(kernel.now() - before < Ticks{kernel.port.facts().timebase},
+                  "work takes no second");
     return kernel.done();
 }
 
@@ -76,10 +82,10 @@ constexpr Check kChecks[] = {
     {"system-work", 1, work},
 };
 
-} // namespace
+}  // namespace
 
 std::span<const Check> system_checks() {
     return kChecks;
 }
 
-} // namespace ravelin::conformance
+}  // namespace ravelin::conformance

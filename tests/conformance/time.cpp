@@ -1,5 +1,5 @@
-// Time: the clock and the timer. A timer interrupt may come early, never late or lost; "late" here is
-// a second, since a host may be busy.
+// Time: the clock and the timer. A timer interrupt may come early, never late or lost; "late" here
+// is a second, since a host may be busy.
 
 #include "tests/conformance/kernel.h"
 
@@ -58,7 +58,8 @@ Port::Context* one_clock(Kernel& kernel, const Trap* trap) {
 Port::Context* past(Kernel& kernel, const Trap* trap) {
     if (trap != nullptr) {
         kernel.expect(trap->kind == TrapKind::timer, "an idle hart enters by the timer");
-        kernel.expect(kernel.now() - kernel.mark < second(kernel), "a passed point interrupts at once");
+        kernel.expect(kernel.now() - kernel.mark < second(kernel),
+                      "a passed point interrupts at once");
     }
     const Ticks now = kernel.now();
     kernel.mark = now;
@@ -76,7 +77,7 @@ Port::Context* future_idle(Kernel& kernel, const Trap* trap) {
     if (trap != nullptr) {
         kernel.expect(trap->kind == TrapKind::timer, "an idle hart enters by the timer");
         const Ticks now = kernel.now();
-        if (now < kernel.mark) { // early is allowed: arm again
+        if (now < kernel.mark) {  // early is allowed: arm again
             kernel.port.arm(kBootHart, kernel.mark);
             return nullptr;
         }
@@ -107,7 +108,7 @@ Port::Context* interrupts_user(Kernel& kernel, const Trap* trap) {
         kernel.order(thread, Order::work, static_cast<Word>(1'000 * second(kernel).value));
     } else {
         kernel.expect(trap->kind == TrapKind::timer, "the timer interrupts a thread that works");
-        if (now < kernel.mark) { // early is allowed: arm again
+        if (now < kernel.mark) {  // early is allowed: arm again
             kernel.port.arm(kBootHart, kernel.mark);
             return thread;
         }
@@ -123,8 +124,8 @@ Port::Context* interrupts_user(Kernel& kernel, const Trap* trap) {
     return thread;
 }
 
-// A point far beyond what clocks of nanoseconds hold does not come now, and a near one armed after it
-// does.
+// A point far beyond what clocks of nanoseconds hold does not come now, and a near one armed after
+// it does.
 Port::Context* far(Kernel& kernel, const Trap* trap) {
     constexpr u64 kPoints[] = {~u64{0} - 1, u64{1} << 63, u64{1} << 62, u64{1} << 40};
     Port::Context* thread = kernel.threads[0];
@@ -133,14 +134,14 @@ Port::Context* far(Kernel& kernel, const Trap* trap) {
         return kernel.make_thread(0, kernel.space, 1);
     }
     if (trap->kind == TrapKind::timer && kernel.mark > kernel.now()) {
-        kernel.port.arm(kBootHart, kernel.mark); // early
+        kernel.port.arm(kBootHart, kernel.mark);  // early
         return kernel.flag.load() != 0 ? thread : nullptr;
     }
     if (trap->kind == TrapKind::timer) {
         kernel.expect(kernel.flag.load() == 0, "a far point does not interrupt");
     }
     if (trap->kind == TrapKind::call && kernel.flag.load() != 0) {
-        kernel.flag.store(0); // it worked through: now the near one, idle
+        kernel.flag.store(0);  // it worked through: now the near one, idle
         kernel.mark = kernel.now() + Ticks{100};
         kernel.port.arm(kBootHart, kernel.mark);
         return nullptr;
@@ -194,7 +195,8 @@ Port::Context* arm_again(Kernel& kernel, const Trap* trap) {
 
 // One tick ahead and idle, again and again: an interrupt between the arming and the halt counts.
 Port::Context* race_to_halt(Kernel& kernel, const Trap* trap) {
-    kernel.expect(trap == nullptr || trap->kind == TrapKind::timer, "an idle hart enters by the timer");
+    kernel.expect(trap == nullptr || trap->kind == TrapKind::timer,
+                  "an idle hart enters by the timer");
     if (kernel.step == kManyTimes) {
         return kernel.done();
     }
@@ -214,10 +216,10 @@ constexpr Check kChecks[] = {
     {"time-race-to-halt", 1, race_to_halt},
 };
 
-} // namespace
+}  // namespace
 
 std::span<const Check> time_checks() {
     return kChecks;
 }
 
-} // namespace ravelin::conformance
+}  // namespace ravelin::conformance

@@ -1,9 +1,9 @@
 // The null port: a machine made of plain arrays, for unit tests of the core and as the smallest
 // example of a port.
 //
-// Single-threaded. Nothing happens by itself: a test moves the clock, looks at what the kernel asked
-// for (timers, kicks, flushes) and makes the upcalls itself. Included by core/port.h only. Bound:
-// kFrames frames of RAM, kSources interrupt sources.
+// Single-threaded. Nothing happens by itself: a test moves the clock, looks at what the kernel
+// asked for (timers, kicks, flushes) and makes the upcalls itself. Included by core/port.h only.
+// Bound: kFrames frames of RAM, kSources interrupt sources.
 #pragma once
 
 #include <array>
@@ -172,8 +172,8 @@ class Port {
     void entropy(std::span<std::byte, 32> seed) noexcept {
         std::memset(seed.data(), 0x5a, seed.size());
     }
-    /// Ends the process: a test that wants to see it is a death test. Exit codes: 40 off, 41 reboot,
-    /// 42 off_failed.
+    /// Ends the process: a test that wants to see it is a death test. Exit codes: 40 off, 41
+    /// reboot, 42 off_failed.
     [[noreturn]] void reset(HartIndex, ResetKind kind) noexcept {
         std::fputs(written.c_str(), stderr);
         std::fflush(nullptr);
