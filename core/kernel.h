@@ -6,7 +6,7 @@
 #include "core/abi/trace.h"
 #include "core/entry/enter.h"
 #include "core/entry/lock.h"
-#include "core/entry/random.h"
+#include "core/object/random.h"
 #include "core/memory/frames.h"
 #include "core/object/budget.h"
 #include "core/object/endpoint.h"
@@ -41,7 +41,7 @@ struct Hart {
     Ticks armed = kNever;        ///< what the hart's timer is armed for
     u32 space = 0;               ///< the address space it has active; 0: none
 
-    std::atomic<u32> asked{0};   ///< a shootdown it has not answered: see entry/shootdown.h
+    std::atomic<u32> asked{0};   ///< a shootdown it has not answered: see object/shootdown.h
 };
 
 /// A range of one address space that other harts may not use any more.

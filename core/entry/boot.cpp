@@ -5,7 +5,7 @@
 #include "core/assert.h"
 #include "core/entry/panic.h"
 #include "core/entry/path.h"
-#include "core/entry/shootdown.h"
+#include "core/object/shootdown.h"
 #include "core/object/create.h"
 #include "core/object/device.h"
 #include "core/object/handle.h"

@@ -3,8 +3,8 @@
 
 #include "core/abi/records.h"
 #include "core/entry/panic.h"
-#include "core/entry/regs.h"
-#include "core/entry/shootdown.h"
+#include "core/object/regs.h"
+#include "core/object/shootdown.h"
 #include "core/ipc/ipc.h"
 #include "core/object/create.h"
 #include "core/object/destroy.h"

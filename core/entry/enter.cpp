@@ -3,7 +3,7 @@
 #include "core/entry/calls.h"
 #include "core/entry/panic.h"
 #include "core/entry/path.h"
-#include "core/entry/shootdown.h"
+#include "core/object/shootdown.h"
 #include "core/object/lifecycle.h"
 #include "core/sched/sched.h"
 #include "core/time/timers.h"

@@ -4,7 +4,7 @@
 #include <new>
 
 #include "core/assert.h"
-#include "core/entry/regs.h"
+#include "core/object/regs.h"
 #include "core/object/handle.h"
 #include "core/object/lifecycle.h"
 #include "core/sched/sched.h"

@@ -4,8 +4,8 @@
 #include <new>
 
 #include "core/assert.h"
-#include "core/entry/random.h"
-#include "core/entry/shootdown.h"
+#include "core/object/random.h"
+#include "core/object/shootdown.h"
 #include "core/ipc/ipc.h"
 #include "core/object/handle.h"
 #include "core/sched/sched.h"

@@ -156,6 +156,15 @@ void refuse_overlaps(std::span<const Place> places) {
     }
 }
 
+bool is_memory(const Range& range) {
+    for (const fdt::Region& bank : found.memory.view()) {
+        if (range.base >= bank.base && range.end <= bank.base + bank.size) {
+            return true;
+        }
+    }
+    return false;
+}
+
 // What of RAM the kernel may use, and what it reaches besides: `mapped` gets both, `usable` the former.
 void map_memory(const Range& ramdisk, const Range& device_tree, Ranges& usable, Ranges& mapped) {
     const Range image{physical(ravelin_image_start), physical(ravelin_image_end)};
@@ -165,6 +174,9 @@ void map_memory(const Range& ramdisk, const Range& device_tree, Ranges& usable, 
                             {"device tree", device_tree},
                             {"ramdisk", ramdisk}};
     refuse_overlaps(places);
+    if (!is_memory(image) || !is_memory(ramdisk)) {
+        refuse(is_memory(image) ? "the ramdisk is not in RAM" : "the kernel is not in RAM");
+    }
     bool room = true;
     for (const fdt::Region& bank : found.memory.view()) {
         Range range{(bank.base + kPage - 1) / kPage * kPage,

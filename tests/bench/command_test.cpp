@@ -65,11 +65,14 @@ class Bench : public testing::Test {
     }
 
     Said say(std::vector<std::string> words) {
+        words.insert(words.begin() + 1, {"--root", root_.path().string()});
+        return say_plainly(words);
+    }
+
+    Said say_plainly(const std::vector<std::string>& words) {
         std::vector<std::string> command = {
             (here() / "../../tools/testbench/testbench").lexically_normal().string()};
-        command.push_back(words[0]);
-        command.insert(command.end(), {"--root", root_.path().string()});
-        command.insert(command.end(), words.begin() + 1, words.end());
+        command.insert(command.end(), words.begin(), words.end());
         Said said;
         const ProcessResult result =
             run_process(command, std::chrono::seconds(100), [&](std::string_view line) {
@@ -335,6 +338,16 @@ TEST_F(Bench, ListAndShow) {
     EXPECT_EQ(show.code, 0);
     EXPECT_THAT(show.out, AllOf(HasSubstr("heavy: account 3, weight 300, 1 thread"),
                                 HasSubstr("figure   picks at_least 100")));
+}
+
+TEST_F(Bench, ATraceIsJudgedAndPrinted) {
+    add("broken", "");
+    EXPECT_EQ(say({"run", "broken"}).code, 1);
+    const std::string file = (root_.path() / "build/traces/broken-hosted-h1-s1-virtual.trace").string();
+    const Said said = say_plainly({"trace", file, "--first", "1", "--count", "2"});
+    EXPECT_EQ(said.code, 1);
+    EXPECT_THAT(said.out, AllOf(StartsWith("#1 e1 h0 enter boot"), HasSubstr("\nfold: budget")));
+    EXPECT_THAT(say_plainly({"trace", "/no/such/file"}).errors, HasSubstr("cannot open /no/such/file"));
 }
 
 // --- bad input ---

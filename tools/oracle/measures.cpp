@@ -226,7 +226,8 @@ Measure ties(const Replay& replay, std::uint16_t account, std::uint64_t size) {
     Measure measure;
     std::uint64_t groups = 0;
     for (auto& [entry, wakes] : by_entry) {
-        const auto same_pass = [&wakes = wakes](const Wake* w) { return w->pass == wakes[0]->pass; };
+        const U128 first_pass = wakes[0]->pass;
+        const auto same_pass = [first_pass](const Wake* w) { return w->pass == first_pass; };
         if (wakes.size() != size || !std::all_of(wakes.begin(), wakes.end(), same_pass)) {
             continue;
         }

@@ -14,6 +14,8 @@
 #include <fmt/format.h>
 
 #include "tools/oracle/measures.h"
+#include "tools/oracle/replay.h"
+#include "tools/oracle/trace_file.h"
 #include "tools/testbench/case.h"
 #include "tools/testbench/judge.h"
 #include "tools/testbench/process.h"
@@ -465,6 +467,26 @@ int command_show(const Request& request, const std::string& name) {
             fmt::print("  {:<18} {}\n", figure.name, figure.meaning);
         }
         return 0;
+    });
+}
+
+int command_trace(const fs::path& file, std::uint64_t first, std::uint64_t count) {
+    return guarded([&] {
+        const oracle::TraceResult read = oracle::read_trace(file);
+        if (!read.trace) {
+            throw std::runtime_error(fmt::format("{}: {}", file.string(), read.refusal));
+        }
+        const std::vector<abi::TraceRecord>& records = read.trace->records;
+        for (std::uint64_t at = first; at < records.size() && at - first < count; ++at) {
+            fmt::print("{}\n", oracle::describe(at, records[at]));
+        }
+        const oracle::Replay replay = oracle::replay(*read.trace, {});
+        for (const oracle::Finding& finding : replay.findings) {
+            fmt::print("{}\n", oracle::to_text(finding, *read.trace));
+        }
+        fmt::print("{} records, {} harts, {} picks: {} findings\n", records.size(),
+                   read.trace->head.harts, replay.picks, replay.rejected);
+        return replay.rejected == 0 ? 0 : kFailed;
     });
 }
 

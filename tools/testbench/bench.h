@@ -30,4 +30,7 @@ int command_bench(const Request& request);
 int command_list(const Request& request);
 int command_show(const Request& request, const std::string& name);
 
+/// Judges a trace file by the rules alone and prints `count` of its records from `first` on.
+int command_trace(const std::filesystem::path& file, std::uint64_t first, std::uint64_t count);
+
 }  // namespace ravelin::testbench

@@ -1,4 +1,4 @@
-// The command line of the bench: testbench run CASE, testbench bench PATTERN..., bench list, bench show CASE.
+// The command line of the bench: run CASE, bench PATTERN..., bench list, bench show CASE, trace FILE.
 #include <cstdio>
 
 #include <CLI/CLI.hpp>
@@ -40,6 +40,14 @@ int main(int argc, char** argv) {
     bench->add_option("--seeds", request.seeds, "a sweep of seeds, A..B")->type_name("A..B");
     bench->add_option("--jobs", request.jobs, "runs at a time")->type_name("J")->check(CLI::Range(1, 256));
 
+    std::string file;
+    std::uint64_t first = 0;
+    std::uint64_t count = 0;
+    CLI::App* trace = app.add_subcommand("trace", "judge a trace file by the rules, print records of it");
+    trace->add_option("file", file, "trace file")->required()->type_name("FILE");
+    trace->add_option("--first", first, "first record to print");
+    trace->add_option("--count", count, "records to print");
+
     try {
         app.parse(argc, argv);
     } catch (const CLI::CallForHelp& help) {
@@ -47,6 +55,9 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         std::fprintf(stderr, "testbench: %s\n", error.what());
         return kWrongUse;
+    }
+    if (trace->parsed()) {
+        return command_trace(file, first, count);
     }
     if (run->parsed()) {
         return command_run(request);

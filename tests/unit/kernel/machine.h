@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/abi/records.h"
-#include "core/entry/regs.h"
+#include "core/object/regs.h"
 #include "core/kernel.h"
 #include "core/memory/space.h"
 #include "core/object/lifecycle.h"

@@ -1,5 +1,5 @@
 // The kernel's generator; see random.h. Bound: one block of 8 rounds every eight draws.
-#include "core/entry/random.h"
+#include "core/object/random.h"
 
 #include "core/kernel.h"
 

@@ -1,5 +1,5 @@
 // Shootdowns; see shootdown.h.
-#include "core/entry/shootdown.h"
+#include "core/object/shootdown.h"
 
 namespace ravelin {
 
