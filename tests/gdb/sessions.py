@@ -16,8 +16,9 @@ PROMPT = "(gdb) "
 SHELL = "$ ./ravelin debug "
 SECONDS = 100
 
-# What gdb says of the host and not of the kernel.
-_HOST = re.compile(r"\[Thread debugging using |Using host libthread_db|warning: Error disabling address")
+# What gdb says of the host, or of a source edited since the build, and not of the kernel.
+_HOST = re.compile(r"\[Thread debugging using |Using host libthread_db|warning: Error disabling address|"
+                   r"warning: Source file is more recent")
 
 
 class Failure(Exception):
