@@ -41,9 +41,11 @@ int main() {
     hosted::HostedMachine machine(options);
     Kernel kernel(machine.port());
     u64 done[2] = {};
-    machine.run(kernel, machine.boot_program(&rt::thread_main<launch>, reinterpret_cast<Word>(done)));
+    machine.run(kernel,
+                machine.boot_program(&rt::thread_main<launch>, reinterpret_cast<Word>(done)));
     for (u64 budget = 0; budget < 2; ++budget) {
-        std::printf("weight %3llu: %3llu of 1000\n", static_cast<unsigned long long>(kWeights[budget]),
+        std::printf("weight %3llu: %3llu of 1000\n",
+                    static_cast<unsigned long long>(kWeights[budget]),
                     static_cast<unsigned long long>(done[budget] * 1000 / (done[0] + done[1])));
     }
 }

@@ -1,0 +1,195 @@
+// ravelin-micro: measures the scenes. Four ways:
+//
+//   ravelin-micro [BENCHMARK-ARGUMENT...]   nanoseconds, by Google Benchmark
+//   ravelin-micro --instructions [SCENE...] runs each scene once between callgrind's requests; under
+//                                           valgrind --tool=callgrind --instr-atstart=no each leaves a
+//                                           dump with its name and its total
+//   ravelin-micro --system-calls [SCENE...] prints the system calls of each scene, counted from outside
+//   ravelin-micro --slice-end-ratio MOST    fails if a slice end of three budgets on the same thread takes
+//                                           more than MOST coroutine switches' time
+//   ravelin-micro --list                    prints "SCENE OPERATIONS", and the compiler first
+#include <benchmark/benchmark.h>
+#include <valgrind/callgrind.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <limits>
+#include <span>
+#include <stdexcept>
+#include <string_view>
+
+#include "bench/micro/scenes.h"
+#include "bench/micro/system_calls.h"
+
+namespace ravelin::micro {
+
+namespace {
+
+constexpr int kWrongUse = 2;
+
+class ClockMeter final : public Meter {
+  public:
+    void begin() override { begun_ = Clock::now(); }
+    void end() override { ended_ = Clock::now(); }
+    std::chrono::duration<double> took() const { return ended_ - begun_; }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    Clock::time_point begun_;
+    Clock::time_point ended_;
+};
+
+class CallgrindMeter final : public Meter {
+  public:
+    void begin() override { CALLGRIND_START_INSTRUMENTATION; }
+    void end() override { CALLGRIND_STOP_INSTRUMENTATION; }
+};
+
+std::vector<Scene> all_scenes() {
+    std::vector<Scene> all = kernel_scenes();
+    for (Scene& scene : part_scenes()) {
+        all.push_back(std::move(scene));
+    }
+    return all;
+}
+
+// The scenes of these names, or all.
+std::vector<Scene> chosen(std::span<char*> names) {
+    std::vector<Scene> all = all_scenes();
+    if (names.empty()) {
+        return all;
+    }
+    std::vector<Scene> some;
+    for (const char* name : names) {
+        const auto found =
+            std::find_if(all.begin(), all.end(), [&](const Scene& s) { return s.name == name; });
+        if (found == all.end()) {
+            throw std::invalid_argument(std::string("no scene '") + name + "'");
+        }
+        some.push_back(*found);
+    }
+    return some;
+}
+
+void list() {
+    std::printf("compiler %s %s\n",
+#ifdef __clang__
+                "clang",
+#else
+                "gcc",
+#endif
+                __VERSION__);
+    for (const Scene& scene : all_scenes()) {
+        std::printf("%s %llu\n", scene.name.c_str(),
+                    static_cast<unsigned long long>(scene.operations));
+    }
+}
+
+void run_counted(std::span<char*> names) {
+    CallgrindMeter meter;
+    for (const Scene& scene : chosen(names)) {
+        CALLGRIND_ZERO_STATS;
+        scene.run(meter);
+        CALLGRIND_DUMP_STATS_AT(scene.name.c_str());
+    }
+}
+
+void count_system_calls(std::span<char*> names) {
+    for (const Scene& scene : chosen(names)) {
+        std::printf("%s %llu\n", scene.name.c_str(),
+                    static_cast<unsigned long long>(system_calls_of(scene)));
+        std::fflush(stdout);
+    }
+}
+
+double nanoseconds_of(const Scene& scene) {
+    ClockMeter meter;
+    scene.run(meter);
+    return meter.took().count() * 1e9 / static_cast<double>(scene.operations);
+}
+
+// The best of several alternating repetitions: what else runs on the host only ever adds.
+int judge_slice_end(std::string_view most_text) {
+    double most = 0.0;
+    const auto [end, error] =
+        std::from_chars(most_text.data(), most_text.data() + most_text.size(), most);
+    if (error != std::errc() || end != most_text.data() + most_text.size()) {
+        throw std::invalid_argument("--slice-end-ratio: how many switches' time at most?");
+    }
+    constexpr unsigned kRepetitions = 20;
+    char slice_name[] = "slice_end/same/3";
+    char switch_name[] = "coroutine_switch";
+    char* names[] = {slice_name, switch_name};
+    const std::vector<Scene> scenes = chosen(names);
+    double slice_end = std::numeric_limits<double>::infinity();
+    double one_switch = slice_end;
+    for (unsigned i = 0; i < kRepetitions; ++i) {
+        slice_end = std::min(slice_end, nanoseconds_of(scenes[0]));
+        one_switch = std::min(one_switch, nanoseconds_of(scenes[1]));
+    }
+    const double ratio = slice_end / one_switch;
+    std::printf("slice end %.1f ns, coroutine switch %.1f ns: %.1f switches, at most %.1f\n",
+                slice_end, one_switch, ratio, most);
+    return ratio <= most ? 0 : 1;
+}
+
+void measure_time(benchmark::State& state, const Scene& scene) {
+    ClockMeter meter;
+    while (state.KeepRunningBatch(static_cast<benchmark::IterationCount>(scene.operations))) {
+        scene.run(meter);
+        state.SetIterationTime(meter.took().count());
+    }
+}
+
+int run_benchmarks(int argc, char** argv) {
+    constexpr double kMinSeconds = 0.05;
+    for (const Scene& scene : all_scenes()) {
+        benchmark::RegisterBenchmark(
+            scene.name.c_str(), [scene](benchmark::State& state) { measure_time(state, scene); })
+            ->UseManualTime()
+            ->MinTime(kMinSeconds);
+    }
+    benchmark::Initialize(&argc, argv);
+    if (benchmark::ReportUnrecognizedArguments(argc, argv)) {
+        return kWrongUse;
+    }
+    return benchmark::RunSpecifiedBenchmarks() == 0 ? 1 : 0;
+}
+
+int run(int argc, char** argv) {
+    const std::string_view first = argc > 1 ? argv[1] : "";
+    const std::span<char*> rest = std::span(argv, static_cast<std::size_t>(argc))
+                                      .subspan(static_cast<std::size_t>(std::min(argc, 2)));
+    if (first == "--list") {
+        list();
+    } else if (first == "--instructions") {
+        run_counted(rest);
+    } else if (first == "--system-calls") {
+        count_system_calls(rest);
+    } else if (first == "--slice-end-ratio") {
+        return judge_slice_end(rest.empty() ? "" : rest[0]);
+    } else {
+        return run_benchmarks(argc, argv);
+    }
+    return 0;
+}
+
+}  // namespace
+
+}  // namespace ravelin::micro
+
+int main(int argc, char** argv) {
+    try {
+        return ravelin::micro::run(argc, argv);
+    } catch (const std::invalid_argument& error) {
+        std::fprintf(stderr, "ravelin-micro: %s\n", error.what());
+        return ravelin::micro::kWrongUse;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "ravelin-micro: %s\n", error.what());
+        return 1;
+    }
+}
