@@ -1,7 +1,8 @@
 # What stops the program. The hosted port works with signals: a page that a guest's window does not show
 # yet is a SIGSEGV, a preemption in threads mode is the port's own signal. None of them stops gdb. A
 # fault that is none of the port's does: the port then gives its handlers up and lets the fault come
-# again, and gdb is told to stop at that one.
+# again, and gdb is told to stop at that one. So do a broken assertion and a panic, before they end the
+# run.
 
 import gdb
 
@@ -11,7 +12,7 @@ _FAULTS = "SIGSEGV SIGBUS SIGFPE SIGILL"
 
 
 class _Inside(gdb.Breakpoint):
-    """A breakpoint of the helpers' own: not listed, and never a stop."""
+    """A breakpoint of the helpers' own, which no list of breakpoints shows."""
 
     def __init__(self, place):
         super().__init__(place, internal=True)
@@ -22,6 +23,17 @@ class _GaveUp(_Inside):
     def stop(self):
         _fatal(True)
         return False
+
+
+class _Broken(_Inside):
+    def __init__(self, place, line):
+        super().__init__(place)
+        self.silent = False
+        self.line = line
+
+    def stop(self):
+        print(self.line)
+        return True
 
 
 def _fatal(stop):
@@ -36,6 +48,8 @@ def register():
     gdb.execute("set breakpoint pending on", to_string=True)
     try:
         _GaveUp("-qualified ravelin::hosted::(anonymous namespace)::give_up")
+        _Broken("-qualified ravelin::assertion_failed", "The kernel broke its own rule:")
+        _Broken("-qualified ravelin::panic", "The kernel panics:")
     finally:
         gdb.execute("set breakpoint pending auto", to_string=True)
     gdb.events.exited.connect(lambda _event: _fatal(False))
