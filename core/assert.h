@@ -1,7 +1,9 @@
-// Assertions of checked builds: a kernel that finds its own rule broken stops with the place (a panic is a bug, I14).
+// Assertions of checked builds: a kernel that finds its own rule broken stops with the place (a
+// panic is a bug, I14).
 //
-// RAVELIN_CHECKED=1 compiles them; otherwise they are not evaluated and leave no byte. The one function behind them is the port's: a
-// place in the code knows no kernel, and there is no global one to ask.
+// RAVELIN_CHECKED=1 compiles them; otherwise they are not evaluated and leave no byte. The one
+// function behind them is the port's: a place in the code knows no kernel, and there is no global
+// one to ask.
 #pragma once
 
 namespace ravelin {
@@ -12,8 +14,9 @@ namespace ravelin {
 }  // namespace ravelin
 
 #if RAVELIN_CHECKED
-#define RAVELIN_ASSERT(condition) \
-    ((condition) ? static_cast<void>(0) : ::ravelin::assertion_failed(#condition, __FILE__, __LINE__))
+#define RAVELIN_ASSERT(condition)                                                                  \
+    ((condition) ? static_cast<void>(0)                                                            \
+                 : ::ravelin::assertion_failed(#condition, __FILE__, __LINE__))
 #else
 #define RAVELIN_ASSERT(condition) static_cast<void>(0)
 #endif

@@ -1,4 +1,5 @@
-// What everything hangs off: one Kernel object holds all that a kernel knows. A process can hold a thousand of them.
+// What everything hangs off: one Kernel object holds all that a kernel knows. A process can hold a
+// thousand of them.
 #pragma once
 
 #include <atomic>
@@ -6,11 +7,11 @@
 #include "core/abi/trace.h"
 #include "core/entry/enter.h"
 #include "core/entry/lock.h"
-#include "core/object/random.h"
 #include "core/memory/frames.h"
 #include "core/object/budget.h"
 #include "core/object/endpoint.h"
 #include "core/object/process.h"
+#include "core/object/random.h"
 #include "core/stride/queue.h"
 #include "core/time/heap.h"
 #include "core/trace/trace.h"
@@ -26,22 +27,24 @@ struct Hart {
     bool online = false;
     bool idle = false;
 
-    Thread* thread = nullptr;    ///< the user thread it runs; null: idle, or its thread was taken from it
-    Budget* runner = nullptr;    ///< whose time it is: the thread's budget
-    Ticks pending;               ///< the runner's ticks not yet folded
-    Ticks since;                 ///< what came before is billed
-    Budget* payer = nullptr;     ///< of the interval open since then; null: nobody
+    Thread* thread =
+        nullptr;  ///< the user thread it runs; null: idle, or its thread was taken from it
+    Budget* runner = nullptr;  ///< whose time it is: the thread's budget
+    Ticks pending;             ///< the runner's ticks not yet folded
+    Ticks since;               ///< what came before is billed
+    Budget* payer = nullptr;   ///< of the interval open since then; null: nobody
     abi::TraceCharge reason = abi::TraceCharge::boot;
     Leave leave = Leave::from_idle;
-    bool gives_up = false;       ///< its thread leaves it at the end of this entry
-    bool stays_ready = false;    ///< that thread could go on
+    bool gives_up = false;     ///< its thread leaves it at the end of this entry
+    bool stays_ready = false;  ///< that thread could go on
 
-    bool slice_open = false;     ///< a thread was picked and its slice starts at the return to user mode
+    bool slice_open =
+        false;  ///< a thread was picked and its slice starts at the return to user mode
     Ticks slice_end = kNever;
-    Ticks armed = kNever;        ///< what the hart's timer is armed for
-    u32 space = 0;               ///< the address space it has active; 0: none
+    Ticks armed = kNever;  ///< what the hart's timer is armed for
+    u32 space = 0;         ///< the address space it has active; 0: none
 
-    std::atomic<u32> asked{0};   ///< a shootdown it has not answered: see object/shootdown.h
+    std::atomic<u32> asked{0};  ///< a shootdown it has not answered: see object/shootdown.h
 };
 
 /// A range of one address space that other harts may not use any more.
@@ -49,7 +52,7 @@ struct Shootdown {
     u32 space = 0;
     Word address = 0;
     u32 pages = 0;
-    bool leave = false;          ///< the space ends: harts in it stop running in it
+    bool leave = false;  ///< the space ends: harts in it stop running in it
 };
 
 struct Kernel {
@@ -62,17 +65,18 @@ struct Kernel {
     Port& port;
     Lock lock;
     Hart harts[kMaxHarts];
-    u32 hart_count = 1;          ///< harts that may come online: bound of the table
-    u32 online = 0;              ///< harts online
-    u32 idle = 0;                ///< bits of the idle ones
-    Shootdown shootdown;         ///< the one under way
-    HartIndex asker;             ///< the hart that waits for its answers
+    u32 hart_count = 1;   ///< harts that may come online: bound of the table
+    u32 online = 0;       ///< harts online
+    u32 idle = 0;         ///< bits of the idle ones
+    Shootdown shootdown;  ///< the one under way
+    HartIndex asker;      ///< the hart that waits for its answers
 
     stride::Queue queue;
-    List<Budget> marked;         ///< budgets whose thread counts changed in this entry
+    List<Budget> marked;  ///< budgets whose thread counts changed in this entry
 
-    TimerHeap payers;            ///< budgets that pay for something timed, by the earliest of it
-    bool timers_moved = false;   ///< an item was added or a runner changed: other harts' timers may be late
+    TimerHeap payers;  ///< budgets that pay for something timed, by the earliest of it
+    bool timers_moved =
+        false;  ///< an item was added or a runner changed: other harts' timers may be late
     Ticks booted;
     u64 ticks_per_second = 0;
     Ticks slice;
@@ -80,7 +84,7 @@ struct Kernel {
     Frames frames;
     Process* processes[abi::kMaxPid + 1] = {};
     u32 process_count = 0;
-    u64 last_id = 0;             ///< objects' ids (I12)
+    u64 last_id = 0;  ///< objects' ids (I12)
     Generator generator;
 
     Budget* root = nullptr;

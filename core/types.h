@@ -1,4 +1,5 @@
-// Units and widths as types, so that ticks, microseconds, weights, harts and frames cannot be mixed up.
+// Units and widths as types, so that ticks, microseconds, weights, harts and frames cannot be mixed
+// up.
 #pragma once
 
 #include <compare>

@@ -1,8 +1,9 @@
 // Call numbers, error codes and the registers a call uses: the contract of one trap from user mode.
 //
-// A call has kCallRegisters registers. 0 to 7 are a0 to a7: register 0 takes the call's number and gives the status; 1 to 7 take
-// the arguments and give the results, and those that carry no result come back 0. Registers 8 to 21 carry a message: words, badge,
-// message id and account. A 64-bit value takes two registers, the low one first; on a 64-bit machine the low register holds all of
+// A call has kCallRegisters registers. 0 to 7 are a0 to a7: register 0 takes the call's number and
+// gives the status; 1 to 7 take the arguments and give the results, and those that carry no result
+// come back 0. Registers 8 to 21 carry a message: words, badge, message id and account. A 64-bit
+// value takes two registers, the low one first; on a 64-bit machine the low register holds all of
 // it and the high one is ignored and never written.
 #pragma once
 

@@ -1,4 +1,5 @@
-// Records in user memory: arrays of 64-bit slots, 8-byte aligned, alike on both widths; unused slots are 0.
+// Records in user memory: arrays of 64-bit slots, 8-byte aligned, alike on both widths; unused
+// slots are 0.
 #pragma once
 
 #include <cstdint>

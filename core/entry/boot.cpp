@@ -1,15 +1,15 @@
-// Boot: the kernel's objects, the boot tree of budgets and the first program, which runs in the root budget.
-// Bound: constant, but the frames' state, which is written a word at a time.
+// Boot: the kernel's objects, the boot tree of budgets and the first program, which runs in the
+// root budget. Bound: constant, but the frames' state, which is written a word at a time.
 #include <new>
 
 #include "core/assert.h"
 #include "core/entry/panic.h"
 #include "core/entry/path.h"
-#include "core/object/shootdown.h"
 #include "core/object/create.h"
 #include "core/object/device.h"
 #include "core/object/handle.h"
 #include "core/object/lifecycle.h"
+#include "core/object/shootdown.h"
 #include "core/sched/sched.h"
 #include "core/time/timers.h"
 
@@ -36,8 +36,10 @@ void start_trace(Kernel& kernel, const BoardFacts& facts) {
                             facts.harts,
                             static_cast<u32>(kernel.slice.value),
                             0};
-        kernel.trace.init(kernel.port.frame_pointer(facts.trace.first), std::size_t{facts.trace.count} * kPageSize, head);
-        kernel.trace.write(HartIndex{}, trace::TraceKind::start, 0, kernel.booted.value, kernel.ticks_per_second, facts.harts);
+        kernel.trace.init(kernel.port.frame_pointer(facts.trace.first),
+                          std::size_t{facts.trace.count} * kPageSize, head);
+        kernel.trace.write(HartIndex{}, trace::TraceKind::start, 0, kernel.booted.value,
+                           kernel.ticks_per_second, facts.harts);
     }
 }
 
@@ -57,7 +59,8 @@ void make_tree(Kernel& kernel, Hart& hart) {
     Budget& root = *kernel.root;
     constexpr u32 kSystemProcesses = abi::kMaxProcesses / 4;
     constexpr u32 kOwnPages = 2;
-    if (root.page_limit < abi::kInitPages + kOwnPages + 4) panic(kernel, hart, "boot: RAM too small");
+    if (root.page_limit < abi::kInitPages + kOwnPages + 4)
+        panic(kernel, hart, "boot: RAM too small");
     u32 shared = root.page_limit - abi::kInitPages - kOwnPages;
     abi::BudgetSpec spec{};
     spec.deadline = abi::kForever;
@@ -90,13 +93,15 @@ void start_program(Kernel& kernel, Hart& hart, const BootProgram& program) {
     MemoryContext memory = memory_of(kernel, hart, *process);
     for (const BootProgram::Segment& segment : program.segments) {
         Flush flush;
-        status = map_exact(memory, segment.address, segment.first, segment.count, segment.rights, flush);
+        status =
+            map_exact(memory, segment.address, segment.first, segment.count, segment.rights, flush);
         if (status != abi::Status::ok) panic(kernel, hart, "boot: the first program does not map");
         apply(kernel, hart, *process, flush);
     }
     Device* reset = make_reset(kernel, hart, kernel.port.facts());
     if (reset == nullptr) panic(kernel, hart, "boot: the board has no reset");
-    ObjectHead* objects[] = {&kernel.root->head, &kernel.system->head, &kernel.users->head, &reset->head};
+    ObjectHead* objects[] = {&kernel.root->head, &kernel.system->head, &kernel.users->head,
+                             &reset->head};
     for (ObjectHead* object : objects) {
         u32 handle = 0;
         if (install_handle(kernel, *process, *object, *kernel.root, 0, handle) != abi::Status::ok) {
@@ -104,7 +109,8 @@ void start_program(Kernel& kernel, Hart& hart, const BootProgram& program) {
         }
     }
     u32 tid = 0;
-    status = create_thread(kernel, hart, *process, program.entry, program.stack, program.argument, tid);
+    status =
+        create_thread(kernel, hart, *process, program.entry, program.stack, program.argument, tid);
     if (status != abi::Status::ok) panic(kernel, hart, "boot: no room for the first thread");
     process->state = ProcessState::running;
 }
@@ -121,7 +127,8 @@ Port::Context* boot(Kernel& kernel, const BootProgram& program) {
     u32 ahead = 0;
     kernel.booted = take_lock(kernel, hart, ahead);
     kernel.slice = timers::ticks_of(kernel, kSlice);
-    for (u32 index = 0; index < kMaxHarts; ++index) kernel.harts[index].index = {index};
+    for (u32 index = 0; index < kMaxHarts; ++index)
+        kernel.harts[index].index = {index};
     hart.online = true;
     hart.since = kernel.booted;
     std::byte key[32] = {};
@@ -129,15 +136,17 @@ Port::Context* boot(Kernel& kernel, const BootProgram& program) {
     kernel.generator.seed(key);
     start_trace(kernel, facts);
     kernel.trace.next_entry();
-    kernel.trace.write(kBootHart, trace::TraceKind::enter, 0, kernel.booted.value, kernel.booted.value,
-                       static_cast<u32>(abi::TraceCause::boot));
+    kernel.trace.write(kBootHart, trace::TraceKind::enter, 0, kernel.booted.value,
+                       kernel.booted.value, static_cast<u32>(abi::TraceCause::boot));
     kernel.trace.write(kBootHart, trace::TraceKind::online, 0, kernel.booted.value, 0);
-    if (!kernel.frames.init(kernel.port, facts, program.segments)) panic(kernel, hart, "boot: no RAM for the kernel's tables");
+    if (!kernel.frames.init(kernel.port, facts, program.segments))
+        panic(kernel, hart, "boot: no RAM for the kernel's tables");
     make_root(kernel, hart);
     make_tree(kernel, hart);
     start_program(kernel, hart, program);
     Port::Context* first = leave_kernel(kernel, hart);
-    for (u32 index = 1; index < facts.harts; ++index) kernel.port.start(kBootHart, HartIndex{index});
+    for (u32 index = 1; index < facts.harts; ++index)
+        kernel.port.start(kBootHart, HartIndex{index});
     return first;
 }
 

@@ -1,16 +1,17 @@
-// The call table; see calls.h. Each function below is one call: its checks in the order of the rules, then its work.
+// The call table; see calls.h. Each function below is one call: its checks in the order of the
+// rules, then its work.
 #include "core/entry/calls.h"
 
 #include "core/abi/records.h"
 #include "core/entry/panic.h"
-#include "core/object/regs.h"
-#include "core/object/shootdown.h"
 #include "core/ipc/ipc.h"
 #include "core/object/create.h"
 #include "core/object/destroy.h"
 #include "core/object/device.h"
 #include "core/object/handle.h"
 #include "core/object/lifecycle.h"
+#include "core/object/regs.h"
+#include "core/object/shootdown.h"
 #include "core/sched/sched.h"
 #include "core/time/timers.h"
 
@@ -36,7 +37,8 @@ T* object_at(Thread& thread, unsigned place, ObjectKind kind, Status& status) {
     return reinterpret_cast<T*>(slot->object);
 }
 
-// The rights that register `place` asks for; bits past the register's low half make them unknown ones, which are refused.
+// The rights that register `place` asks for; bits past the register's low half make them unknown
+// ones, which are refused.
 u32 rights_at(const Thread& thread, unsigned place) {
     Word value = thread.context.reg(place);
     return value > ~u32{0} ? ~u32{0} : static_cast<u32>(value);
@@ -84,7 +86,8 @@ void set_flags(Kernel& kernel, Hart& self, Thread& thread) {
 void thread_create(Kernel& kernel, Hart& self, Thread& thread) {
     u32 tid = 0;
     Port::Context& context = thread.context;
-    Status status = create_thread(kernel, self, *thread.process, context.reg(1), context.reg(2), context.reg(3), tid);
+    Status status = create_thread(kernel, self, *thread.process, context.reg(1), context.reg(2),
+                                  context.reg(3), tid);
     finish(context, status, tid);
 }
 
@@ -97,7 +100,8 @@ void process_create(Kernel& kernel, Hart& self, Thread& thread) {
     if (thread.context.reg(2) != 0) {
         exit_endpoint = object_at<Endpoint>(thread, 2, ObjectKind::endpoint, status);
         if (exit_endpoint == nullptr) return finish(thread.context, status);
-        if (find_handle(caller, thread.context.reg(2))->badge != 0) return finish(thread.context, Status::not_permitted);
+        if (find_handle(caller, thread.context.reg(2))->badge != 0)
+            return finish(thread.context, Status::not_permitted);
     }
     Process* made = nullptr;
     status = create_process(kernel, self, *caller.budget, *budget, exit_endpoint, made);
@@ -122,8 +126,8 @@ void process_map(Kernel& kernel, Hart& self, Thread& thread) {
     MemoryContext to = memory_of(kernel, self, *target);
     Flush from_flush;
     Flush to_flush;
-    status = move_pages(from, to, context.reg(2), context.reg(3), context.reg(4), rights_at(thread, 5), from_flush,
-                        to_flush);
+    status = move_pages(from, to, context.reg(2), context.reg(3), context.reg(4),
+                        rights_at(thread, 5), from_flush, to_flush);
     apply(kernel, self, *thread.process, from_flush);
     apply(kernel, self, *target, to_flush);
     finish(context, status);
@@ -144,7 +148,8 @@ void process_start(Kernel& kernel, Hart& self, Thread& thread) {
         if (status != Status::ok) return finish(context, status);
     }
     for (Word place = 0; place < count; ++place) {
-        if (handles[place] >= abi::kMaxHandles || find_handle(caller, static_cast<Word>(handles[place])) == nullptr) {
+        if (handles[place] >= abi::kMaxHandles ||
+            find_handle(caller, static_cast<Word>(handles[place])) == nullptr) {
             return finish(context, Status::bad_handle);
         }
     }
@@ -156,7 +161,8 @@ void process_start(Kernel& kernel, Hart& self, Thread& thread) {
     }
     u32 tid = 0;
     if (status == Status::ok) {
-        status = create_thread(kernel, self, *target, context.reg(2), context.reg(3), context.reg(4), tid);
+        status = create_thread(kernel, self, *target, context.reg(2), context.reg(3),
+                               context.reg(4), tid);
     }
     if (status == Status::ok) {
         target->state = ProcessState::running;
@@ -183,7 +189,8 @@ void endpoint_create(Kernel& kernel, Hart& self, Thread& thread) {
 
 // True if `budget` is `scope` or below it.
 bool is_within(const Budget* budget, const Budget& scope) {
-    while (budget != nullptr && budget != &scope) budget = budget->parent;
+    while (budget != nullptr && budget != &scope)
+        budget = budget->parent;
     return budget != nullptr;
 }
 
@@ -191,7 +198,8 @@ void mint(Kernel& kernel, Thread& thread) {
     Status status{};
     Port::Context& context = thread.context;
     Process& process = *thread.process;
-    if (context.reg(1) != static_cast<Word>(abi::MintSource::handle)) return finish(context, Status::invalid_argument);
+    if (context.reg(1) != static_cast<Word>(abi::MintSource::handle))
+        return finish(context, Status::invalid_argument);
     u64 badge = read_pair(context, 4);
     auto* endpoint = object_at<Endpoint>(thread, 2, ObjectKind::endpoint, status);
     if (endpoint == nullptr) return finish(context, status);
@@ -203,9 +211,11 @@ void mint(Kernel& kernel, Thread& thread) {
     if (badge == 0) return finish(context, Status::invalid_argument);
     HandleSlot& source = *find_handle(process, context.reg(2));
     if (source.badge != 0) return finish(context, Status::not_permitted);
-    if (narrow != nullptr && !is_within(narrow, *source.stamp)) return finish(context, Status::not_permitted);
+    if (narrow != nullptr && !is_within(narrow, *source.stamp))
+        return finish(context, Status::not_permitted);
     u32 handle = 0;
-    status = install_handle(kernel, process, endpoint->head, narrow == nullptr ? *source.stamp : *narrow, badge, handle);
+    status = install_handle(kernel, process, endpoint->head,
+                            narrow == nullptr ? *source.stamp : *narrow, badge, handle);
     finish(context, status, handle);
 }
 
@@ -250,7 +260,9 @@ void budget_reap(Kernel& kernel, Hart& self, Thread& thread) {
     if (child != nullptr) destroy_budget(kernel, self, *child, kNever);
     if (self.thread != &thread) return;
     Word left = 0;
-    for (child = budget->children.first(); child != nullptr; child = budget->children.after(child->sibling_link)) ++left;
+    for (child = budget->children.first(); child != nullptr;
+         child = budget->children.after(child->sibling_link))
+        ++left;
     finish(thread.context, Status::ok, left);
 }
 
@@ -258,9 +270,11 @@ void budget_usage(Kernel& kernel, Hart& self, Thread& thread) {
     Status status{};
     auto* budget = object_at<Budget>(thread, 1, ObjectKind::budget, status);
     if (budget == nullptr) return finish(thread.context, status);
-    const abi::BudgetUsage usage{budget->page_limit,     budget->pages_used,   budget->process_limit,
-                                 budget->processes_used, budget->weight_limit, budget->weight_carved};
-    status = copy_out(memory_of(kernel, self, *thread.process), thread.context.reg(2), &usage, sizeof usage);
+    const abi::BudgetUsage usage{budget->page_limit,    budget->pages_used,
+                                 budget->process_limit, budget->processes_used,
+                                 budget->weight_limit,  budget->weight_carved};
+    status = copy_out(memory_of(kernel, self, *thread.process), thread.context.reg(2), &usage,
+                      sizeof usage);
     finish(thread.context, status);
 }
 
@@ -279,44 +293,48 @@ void system_reset(Kernel& kernel, Hart& self, Thread& thread) {
 void dispatch_call(Kernel& kernel, Hart& self, Thread& thread) {
     Port::Context& context = thread.context;
     Word number = context.reg(0);
-    if (number <= abi::kCallBase || number > abi::kCallBase + abi::kCallCount) return finish(context, Status::invalid_argument);
+    if (number <= abi::kCallBase || number > abi::kCallBase + abi::kCallCount)
+        return finish(context, Status::invalid_argument);
     switch (static_cast<abi::Call>(number - abi::kCallBase)) {
-        case abi::Call::time_now:
-            return finish_pair(context, timers::micros_since_boot(kernel, kernel.port.now(self.index)).value);
-        case abi::Call::call: return ipc::send(kernel, self, thread, true);
-        case abi::Call::send: return ipc::send(kernel, self, thread, false);
-        case abi::Call::receive: return ipc::receive(kernel, self, thread);
-        case abi::Call::reply: return ipc::reply(kernel, self, thread);
-        case abi::Call::reply_receive: return ipc::reply_receive(kernel, self, thread);
-        case abi::Call::serve: return ipc::serve(thread);
-        case abi::Call::map_anon: return map_anon(kernel, self, thread);
-        case abi::Call::map_fixed: return map_fixed(kernel, self, thread);
-        case abi::Call::unmap: return unmap(kernel, self, thread);
-        case abi::Call::set_flags: return set_flags(kernel, self, thread);
-        case abi::Call::thread_create: return thread_create(kernel, self, thread);
-        case abi::Call::thread_exit: return end_thread(kernel, self, thread);
-        case abi::Call::process_exit:
-            return end_process(kernel, self, *thread.process, abi::ExitCause::exited, static_cast<u32>(context.reg(1)));
-        case abi::Call::process_create: return process_create(kernel, self, thread);
-        case abi::Call::process_map: return process_map(kernel, self, thread);
-        case abi::Call::process_start: return process_start(kernel, self, thread);
-        case abi::Call::endpoint_create: return endpoint_create(kernel, self, thread);
-        case abi::Call::mint: return mint(kernel, thread);
-        case abi::Call::handle_close: return handle_close(kernel, thread);
-        case abi::Call::budget_create: return budget_create(kernel, self, thread);
-        case abi::Call::budget_destroy: return budget_destroy(kernel, self, thread);
-        case abi::Call::budget_reap: return budget_reap(kernel, self, thread);
-        case abi::Call::budget_usage: return budget_usage(kernel, self, thread);
-        case abi::Call::random: return finish_pair(context, draw(kernel));
-        case abi::Call::system_reset: return system_reset(kernel, self, thread);
-        // The board offers no mapped device at this stage, so every handle is of the wrong kind for these.
-        case abi::Call::map_device:
-        case abi::Call::dma_alloc:
-        case abi::Call::device_info: {
-            Status status{};
-            object_at<Device>(thread, 1, ObjectKind::device, status);
-            return finish(context, status == Status::ok ? Status::wrong_object : status);
-        }
+    case abi::Call::time_now:
+        return finish_pair(context,
+                           timers::micros_since_boot(kernel, kernel.port.now(self.index)).value);
+    case abi::Call::call: return ipc::send(kernel, self, thread, true);
+    case abi::Call::send: return ipc::send(kernel, self, thread, false);
+    case abi::Call::receive: return ipc::receive(kernel, self, thread);
+    case abi::Call::reply: return ipc::reply(kernel, self, thread);
+    case abi::Call::reply_receive: return ipc::reply_receive(kernel, self, thread);
+    case abi::Call::serve: return ipc::serve(thread);
+    case abi::Call::map_anon: return map_anon(kernel, self, thread);
+    case abi::Call::map_fixed: return map_fixed(kernel, self, thread);
+    case abi::Call::unmap: return unmap(kernel, self, thread);
+    case abi::Call::set_flags: return set_flags(kernel, self, thread);
+    case abi::Call::thread_create: return thread_create(kernel, self, thread);
+    case abi::Call::thread_exit: return end_thread(kernel, self, thread);
+    case abi::Call::process_exit:
+        return end_process(kernel, self, *thread.process, abi::ExitCause::exited,
+                           static_cast<u32>(context.reg(1)));
+    case abi::Call::process_create: return process_create(kernel, self, thread);
+    case abi::Call::process_map: return process_map(kernel, self, thread);
+    case abi::Call::process_start: return process_start(kernel, self, thread);
+    case abi::Call::endpoint_create: return endpoint_create(kernel, self, thread);
+    case abi::Call::mint: return mint(kernel, thread);
+    case abi::Call::handle_close: return handle_close(kernel, thread);
+    case abi::Call::budget_create: return budget_create(kernel, self, thread);
+    case abi::Call::budget_destroy: return budget_destroy(kernel, self, thread);
+    case abi::Call::budget_reap: return budget_reap(kernel, self, thread);
+    case abi::Call::budget_usage: return budget_usage(kernel, self, thread);
+    case abi::Call::random: return finish_pair(context, draw(kernel));
+    case abi::Call::system_reset: return system_reset(kernel, self, thread);
+    // The board offers no mapped device at this stage, so every handle is of the wrong kind for
+    // these.
+    case abi::Call::map_device:
+    case abi::Call::dma_alloc:
+    case abi::Call::device_info: {
+        Status status{};
+        object_at<Device>(thread, 1, ObjectKind::device, status);
+        return finish(context, status == Status::ok ? Status::wrong_object : status);
+    }
     }
 }
 

@@ -3,8 +3,8 @@
 #include "core/entry/calls.h"
 #include "core/entry/panic.h"
 #include "core/entry/path.h"
-#include "core/object/shootdown.h"
 #include "core/object/lifecycle.h"
+#include "core/object/shootdown.h"
 #include "core/sched/sched.h"
 #include "core/time/timers.h"
 
@@ -21,7 +21,8 @@ Ticks wanted_timer(const Kernel& kernel, const Hart& hart) {
     return hart.thread != nullptr && hart.slice_end < due ? hart.slice_end : due;
 }
 
-// A timer that another hart should have armed earlier than it has: that hart is told, and arms it as it leaves.
+// A timer that another hart should have armed earlier than it has: that hart is told, and arms it
+// as it leaves.
 void tell_late_timers(Kernel& kernel, Hart& self) {
     if (!kernel.timers_moved) return;
     kernel.timers_moved = false;
@@ -37,10 +38,10 @@ void tell_late_timers(Kernel& kernel, Hart& self) {
 
 abi::FaultCode code_of(FaultKind kind) {
     switch (kind) {
-        case FaultKind::fetch: return abi::FaultCode::fetch;
-        case FaultKind::load: return abi::FaultCode::load;
-        case FaultKind::store: return abi::FaultCode::store;
-        case FaultKind::illegal: break;
+    case FaultKind::fetch: return abi::FaultCode::fetch;
+    case FaultKind::load: return abi::FaultCode::load;
+    case FaultKind::store: return abi::FaultCode::store;
+    case FaultKind::illegal: break;
     }
     return abi::FaultCode::illegal;
 }
@@ -50,14 +51,17 @@ u32 right_of(FaultKind kind) {
     return kind == FaultKind::load ? abi::kRead : abi::kWrite;
 }
 
-// A fault that the tables allow by now met what the hart had cached: the access is made again. Every other one ends the process.
+// A fault that the tables allow by now met what the hart had cached: the access is made again.
+// Every other one ends the process.
 void fault(Kernel& kernel, Hart& hart, const Trap& trap) {
     Process& process = *hart.thread->process;
-    if (trap.fault != FaultKind::illegal && permits(memory_of(kernel, hart, process), trap.address, right_of(trap.fault))) {
+    if (trap.fault != FaultKind::illegal &&
+        permits(memory_of(kernel, hart, process), trap.address, right_of(trap.fault))) {
         kernel.port.flush(hart.index, process.pid, trap.address & ~Word{kPageSize - 1}, 1);
         return;
     }
-    end_process(kernel, hart, process, abi::ExitCause::faulted, static_cast<u32>(code_of(trap.fault)));
+    end_process(kernel, hart, process, abi::ExitCause::faulted,
+                static_cast<u32>(code_of(trap.fault)));
 }
 
 // A source that no device object owns is completed and stays masked for ever.
@@ -70,16 +74,17 @@ void external(Kernel& kernel, Hart& hart) {
 
 TraceCause cause_of(TrapKind kind) {
     switch (kind) {
-        case TrapKind::call: return TraceCause::call;
-        case TrapKind::fault: return TraceCause::fault;
-        case TrapKind::timer: return TraceCause::timer;
-        case TrapKind::external: return TraceCause::external;
-        case TrapKind::kick: break;
+    case TrapKind::call: return TraceCause::call;
+    case TrapKind::fault: return TraceCause::fault;
+    case TrapKind::timer: return TraceCause::timer;
+    case TrapKind::external: return TraceCause::external;
+    case TrapKind::kick: break;
     }
     return TraceCause::kick;
 }
 
-void trace_enter(Kernel& kernel, Hart& hart, const Trap& trap, Ticks trapped, Ticks now, u32 ahead) {
+void trace_enter(Kernel& kernel, Hart& hart, const Trap& trap, Ticks trapped, Ticks now,
+                 u32 ahead) {
     if constexpr (trace::kOn) {
         kernel.trace.next_entry();
         u32 cause = static_cast<u32>(cause_of(trap.kind));
@@ -88,42 +93,39 @@ void trace_enter(Kernel& kernel, Hart& hart, const Trap& trap, Ticks trapped, Ti
         }
         u64 runner = hart.runner == nullptr ? 0 : hart.runner->head.id;
         kernel.trace.write(hart.index, TraceKind::enter, runner, trapped.value, now.value, cause);
-        if (ahead != 0) kernel.trace.write(hart.index, TraceKind::lock_wait, runner, (now - trapped).value, ahead);
+        if (ahead != 0)
+            kernel.trace.write(hart.index, TraceKind::lock_wait, runner, (now - trapped).value,
+                               ahead);
     }
 }
 
 // Answers the trap itself, once what was due has been answered (`expired`).
 void answer(Kernel& kernel, Hart& hart, const Trap& trap, bool expired) {
     switch (trap.kind) {
-        case TrapKind::call:
-            dispatch_call(kernel, hart, *hart.thread);
-            break;
-        case TrapKind::fault:
-            fault(kernel, hart, trap);
-            break;
-        case TrapKind::timer:
-            if (hart.thread != nullptr && kernel.port.now(hart.index) >= hart.slice_end) {
-                if (!expired) sched::set_payer(hart, hart.runner, TraceCharge::timer);
-                sched::give_up(hart, true, Leave::slice_end);
-            }
-            break;
-        case TrapKind::external:
-            external(kernel, hart);
-            break;
-        case TrapKind::kick: break;
+    case TrapKind::call: dispatch_call(kernel, hart, *hart.thread); break;
+    case TrapKind::fault: fault(kernel, hart, trap); break;
+    case TrapKind::timer:
+        if (hart.thread != nullptr && kernel.port.now(hart.index) >= hart.slice_end) {
+            if (!expired) sched::set_payer(hart, hart.runner, TraceCharge::timer);
+            sched::give_up(hart, true, Leave::slice_end);
+        }
+        break;
+    case TrapKind::external: external(kernel, hart); break;
+    case TrapKind::kick: break;
     }
 }
 
-// Who pays for an entry of this kind before anything was found: a call's and a fault's runner, or who pays for the end of that budget
-// if another hart destroyed it meanwhile; nobody for the others.
+// Who pays for an entry of this kind before anything was found: a call's and a fault's runner, or
+// who pays for the end of that budget if another hart destroyed it meanwhile; nobody for the
+// others.
 void open_interval(Kernel& kernel, Hart& hart, TrapKind kind, Ticks now) {
     Budget* runner = hart.runner != nullptr ? hart.runner : hart.payer;
     switch (kind) {
-        case TrapKind::call: return sched::bill(kernel, hart, now, runner, TraceCharge::call);
-        case TrapKind::fault: return sched::bill(kernel, hart, now, runner, TraceCharge::fault);
-        case TrapKind::timer: return sched::bill(kernel, hart, now, nullptr, TraceCharge::nothing);
-        case TrapKind::external: return sched::bill(kernel, hart, now, nullptr, TraceCharge::interrupt);
-        case TrapKind::kick: return sched::bill(kernel, hart, now, nullptr, TraceCharge::kick);
+    case TrapKind::call: return sched::bill(kernel, hart, now, runner, TraceCharge::call);
+    case TrapKind::fault: return sched::bill(kernel, hart, now, runner, TraceCharge::fault);
+    case TrapKind::timer: return sched::bill(kernel, hart, now, nullptr, TraceCharge::nothing);
+    case TrapKind::external: return sched::bill(kernel, hart, now, nullptr, TraceCharge::interrupt);
+    case TrapKind::kick: return sched::bill(kernel, hart, now, nullptr, TraceCharge::kick);
     }
 }
 
@@ -151,7 +153,8 @@ Port::Context* leave_kernel(Kernel& kernel, Hart& hart) {
     bool arm = wanted != hart.armed;
     hart.armed = wanted;
     if (arm) kernel.trace.write(hart.index, TraceKind::arm, 0, wanted.value, 0);
-    kernel.trace.write(hart.index, TraceKind::leave, hart.runner == nullptr ? 0 : hart.runner->head.id, hart.since.value,
+    kernel.trace.write(hart.index, TraceKind::leave,
+                       hart.runner == nullptr ? 0 : hart.runner->head.id, hart.since.value,
                        next == nullptr ? 0 : hart.slice_end.value, static_cast<u32>(hart.leave));
     kernel.lock.release(kernel.port, hart.index);
     if (arm) {
@@ -172,10 +175,13 @@ Port::Context* enter(Kernel& kernel, HartIndex index, const Trap& trap) {
     if (ahead == 0) trapped = now;  // nothing was waited for
     kernel.port.work(index, Work::entry, 1);
     trace_enter(kernel, hart, trap, trapped, now, ahead);
-    hart.leave = hart.idle ? Leave::from_idle : hart.thread == nullptr ? Leave::gave_up : Leave::resumed;
+    hart.leave = hart.idle                ? Leave::from_idle
+                 : hart.thread == nullptr ? Leave::gave_up
+                                          : Leave::resumed;
     if (trap.kind == TrapKind::timer) hart.armed = {};
 
-    if constexpr (trace::kOn) sched::bill(kernel, hart, trapped, hart.payer, TraceCharge::lock_wait);
+    if constexpr (trace::kOn)
+        sched::bill(kernel, hart, trapped, hart.payer, TraceCharge::lock_wait);
     open_interval(kernel, hart, trap.kind, now);
     bool expired = !kernel.payers.empty() && kernel.payers.first()->due <= now;
     bool preempted = false;
@@ -203,7 +209,8 @@ Port::Context* hart_online(Kernel& kernel, HartIndex index) {
     u32 ahead = 0;
     Ticks now = take_lock(kernel, hart, ahead);
     kernel.trace.next_entry();
-    kernel.trace.write(index, TraceKind::enter, 0, now.value, now.value, static_cast<u32>(TraceCause::boot));
+    kernel.trace.write(index, TraceKind::enter, 0, now.value, now.value,
+                       static_cast<u32>(TraceCause::boot));
     kernel.trace.write(index, TraceKind::online, 0, now.value, 0);
     hart.index = index;
     hart.online = true;

@@ -1,9 +1,10 @@
 // The one kernel lock: a FIFO ticket lock whose waiters halt (R78).
 //
-// A hart draws a ticket and waits, halted, until it is served; the release kicks the harts that halted. Because tickets are served in
-// the order drawn, a hart waits behind at most (harts - 1) sections. The mark in `halted`, the read of `serving` after it, the
-// release's store and its read of the marks are sequentially consistent: either the release sees the mark or the waiter sees the new
-// ticket, so no hart halts past its turn.
+// A hart draws a ticket and waits, halted, until it is served; the release kicks the harts that
+// halted. Because tickets are served in the order drawn, a hart waits behind at most (harts - 1)
+// sections. The mark in `halted`, the read of `serving` after it, the release's store and its read
+// of the marks are sequentially consistent: either the release sees the mark or the waiter sees the
+// new ticket, so no hart halts past its turn.
 #pragma once
 
 #include <atomic>
@@ -13,9 +14,9 @@
 namespace ravelin {
 
 class Lock {
-public:
-    /// Takes the lock; `serve` is called before every halt, with the lock not held, to answer other harts' shootdowns. Returns how many
-    /// sections were ahead when the ticket was drawn.
+  public:
+    /// Takes the lock; `serve` is called before every halt, with the lock not held, to answer other
+    /// harts' shootdowns. Returns how many sections were ahead when the ticket was drawn.
     template <class Serve>
     u32 acquire(Port& port, HartIndex hart, Serve serve) {
         u32 ticket = next_.fetch_add(1, std::memory_order_seq_cst);
@@ -31,7 +32,7 @@ public:
         if (halted != 0) port.kick(hart, HartMask{halted});
     }
 
-private:
+  private:
     template <class Serve>
     void wait(Port& port, HartIndex hart, u32 ticket, Serve serve) {
         u32 bit = HartMask::of(hart).bits;

@@ -4,9 +4,9 @@
 #include <new>
 
 #include "core/assert.h"
-#include "core/object/regs.h"
 #include "core/object/handle.h"
 #include "core/object/lifecycle.h"
+#include "core/object/regs.h"
 #include "core/sched/sched.h"
 #include "core/time/timers.h"
 
@@ -17,33 +17,39 @@ using abi::Status;
 
 namespace {
 
-Budget& budget_of_thread(const Thread& thread) { return *thread.process->budget; }
+Budget& budget_of_thread(const Thread& thread) {
+    return *thread.process->budget;
+}
 
-// Takes a waiting thread out of whatever list its wait is on. Its timeout's item stays behind, stale.
+// Takes a waiting thread out of whatever list its wait is on. Its timeout's item stays behind,
+// stale.
 void end_wait(Thread& thread) {
     Wait& wait = thread.wait;
     switch (wait.kind) {
-        case WaitKind::receive: wait.endpoint->receivers.remove(wait.link); break;
-        case WaitKind::send:
-        case WaitKind::call:
-            wait.endpoint->senders.remove(wait.link);
-            wait.stamp->queued_under.remove(wait.stamp_link);
-            break;
-        case WaitKind::none:
-        case WaitKind::sleep:
-        case WaitKind::reply: break;
+    case WaitKind::receive: wait.endpoint->receivers.remove(wait.link); break;
+    case WaitKind::send:
+    case WaitKind::call:
+        wait.endpoint->senders.remove(wait.link);
+        wait.stamp->queued_under.remove(wait.stamp_link);
+        break;
+    case WaitKind::none:
+    case WaitKind::sleep:
+    case WaitKind::reply: break;
     }
     wait.kind = WaitKind::none;
 }
 
-void resume(Kernel& kernel, Hart& self, Thread& thread, Status status, Word first = 0, Word second = 0) {
+void resume(Kernel& kernel, Hart& self, Thread& thread, Status status, Word first = 0,
+            Word second = 0) {
     end_wait(thread);
     finish(thread.context, status, first, second);
     sched::make_ready(kernel, self, thread);
 }
 
 // What `call` returns beside its status: no lend was made, and no reply came.
-void fail(Kernel& kernel, Hart& self, Thread& thread, Status status) { resume(kernel, self, thread, status); }
+void fail(Kernel& kernel, Hart& self, Thread& thread, Status status) {
+    resume(kernel, self, thread, status);
+}
 
 void block(Kernel& kernel, Hart& self, Thread& thread, WaitKind kind, Ticks until) {
     thread.wait.kind = kind;
@@ -77,8 +83,8 @@ void unlink_open(OpenCall& call) {
     if (call.holder->current == &call) call.holder->current = nullptr;
 }
 
-// The call is over for its server: it no longer counts, and the receiver's budget gets its page back. An abandoned one lies in a
-// frame of its own.
+// The call is over for its server: it no longer counts, and the receiver's budget gets its page
+// back. An abandoned one lies in a frame of its own.
 void close_open(Kernel& kernel, OpenCall& call) {
     unlink_open(call);
     call.server->open_count -= 1;
@@ -95,8 +101,8 @@ void report(Thread& holder, OpenCall& call) {
     holder.current = nullptr;
 }
 
-// The caller of a taken call is gone or has given up: the call stays open for its server in a frame that its charge has reserved, and
-// the holder is told once.
+// The caller of a taken call is gone or has given up: the call stays open for its server in a frame
+// that its charge has reserved, and the holder is told once.
 void abandon(Kernel& kernel, Hart& self, OpenCall& call) {
     FrameNumber frame = kernel.frames.take(kernel.port);
     RAVELIN_ASSERT(frame != FrameNumber{});
@@ -131,7 +137,8 @@ Take can_take(const Thread& receiver, const Thread& sender) {
     return budget_of_thread(receiver).free_pages() == 0 ? Take::cannot_pay : Take::can;
 }
 
-// Brings a message to a receiver's registers. Both are in no list; the sender of a call goes on to wait for the reply.
+// Brings a message to a receiver's registers. Both are in no list; the sender of a call goes on to
+// wait for the reply.
 void hand_over(Kernel& kernel, Hart& self, Thread& receiver, Thread& sender, WaitKind kind) {
     bool call = kind == WaitKind::call;
     finish(receiver.context, Status::ok, static_cast<Word>(call ? Received::call : Received::send));
@@ -175,9 +182,11 @@ void hand_notice(Kernel& kernel, Hart& self, Thread& receiver, Process& ended) {
     free_process(kernel, self, ended);
 }
 
-// What is due at the endpoint for this thread, in order: its abandoned calls, exit notices, messages. False: nothing.
+// What is due at the endpoint for this thread, in order: its abandoned calls, exit notices,
+// messages. False: nothing.
 bool deliver(Kernel& kernel, Hart& self, Thread& receiver, Endpoint& endpoint) {
-    for (OpenCall* call = receiver.reports.first(); call != nullptr; call = receiver.reports.after(call->report_link)) {
+    for (OpenCall* call = receiver.reports.first(); call != nullptr;
+         call = receiver.reports.after(call->report_link)) {
         if (call->endpoint != &endpoint) continue;
         receiver.reports.remove(call->report_link);
         report(receiver, *call);
@@ -215,7 +224,8 @@ bool deliver(Kernel& kernel, Hart& self, Thread& receiver, Endpoint& endpoint) {
 void send(Kernel& kernel, Hart& self, Thread& thread, bool wants_reply) {
     HandleSlot* slot = find_handle(*thread.process, thread.context.reg(1));
     if (slot == nullptr) return finish(thread.context, Status::bad_handle);
-    if (slot->object->kind != ObjectKind::endpoint) return finish(thread.context, Status::wrong_object);
+    if (slot->object->kind != ObjectKind::endpoint)
+        return finish(thread.context, Status::wrong_object);
     for (unsigned place = 4; place < 7; ++place) {
         if (thread.context.reg(place) != 0) return finish(thread.context, Status::invalid_argument);
     }
@@ -264,8 +274,10 @@ void receive(Kernel& kernel, Hart& self, Thread& thread) {
     }
     HandleSlot* slot = find_handle(*thread.process, handle);
     if (slot == nullptr) return finish(thread.context, Status::bad_handle);
-    if (slot->object->kind != ObjectKind::endpoint) return finish(thread.context, Status::wrong_object);
-    if (thread.context.reg(4) != 0 || thread.context.reg(5) != 0) return finish(thread.context, Status::invalid_argument);
+    if (slot->object->kind != ObjectKind::endpoint)
+        return finish(thread.context, Status::wrong_object);
+    if (thread.context.reg(4) != 0 || thread.context.reg(5) != 0)
+        return finish(thread.context, Status::invalid_argument);
     if (slot->badge != 0) return finish(thread.context, Status::not_permitted);
     auto& endpoint = *reinterpret_cast<Endpoint*>(slot->object);
     if (deliver(kernel, self, thread, endpoint)) return;
@@ -280,13 +292,15 @@ namespace {
 
 OpenCall* find_open(Process& process, u64 id) {
     if (id == 0) return nullptr;
-    for (OpenCall* call = process.open_calls.first(); call != nullptr; call = process.open_calls.after(call->server_link)) {
+    for (OpenCall* call = process.open_calls.first(); call != nullptr;
+         call = process.open_calls.after(call->server_link)) {
         if (call->id == id) return call;
     }
     return nullptr;
 }
 
-// Answers the open call named in the thread's registers. False: there is none, and nothing happened.
+// Answers the open call named in the thread's registers. False: there is none, and nothing
+// happened.
 bool answer(Kernel& kernel, Hart& self, Thread& thread, abi::Reply& outcome) {
     OpenCall* call = find_open(*thread.process, read_pair(thread.context, abi::kMessageRegister));
     if (call == nullptr) return false;
@@ -306,13 +320,15 @@ bool answer(Kernel& kernel, Hart& self, Thread& thread, abi::Reply& outcome) {
 void reply(Kernel& kernel, Hart& self, Thread& thread) {
     if (thread.context.reg(1) != 0) return finish(thread.context, Status::invalid_argument);
     abi::Reply outcome{};
-    if (!answer(kernel, self, thread, outcome)) return finish(thread.context, Status::invalid_argument);
+    if (!answer(kernel, self, thread, outcome))
+        return finish(thread.context, Status::invalid_argument);
     finish(thread.context, Status::ok, static_cast<Word>(outcome));
 }
 
 void reply_receive(Kernel& kernel, Hart& self, Thread& thread) {
     abi::Reply outcome{};
-    if (!answer(kernel, self, thread, outcome)) return finish(thread.context, Status::invalid_argument);
+    if (!answer(kernel, self, thread, outcome))
+        return finish(thread.context, Status::invalid_argument);
     receive(kernel, self, thread);
 }
 
@@ -354,8 +370,10 @@ bool give_notice(Kernel& kernel, Hart& self, Process& process) {
 }
 
 void endpoint_dies(Kernel& kernel, Hart& self, Endpoint& endpoint) {
-    while (Thread* receiver = endpoint.receivers.first()) resume(kernel, self, *receiver, Status::dead);
-    while (Thread* sender = endpoint.senders.first()) fail(kernel, self, *sender, Status::dead);
+    while (Thread* receiver = endpoint.receivers.first())
+        resume(kernel, self, *receiver, Status::dead);
+    while (Thread* sender = endpoint.senders.first())
+        fail(kernel, self, *sender, Status::dead);
     while (OpenCall* call = endpoint.open.first()) {
         endpoint.open.remove(call->endpoint_link);
         call->endpoint = nullptr;
@@ -377,7 +395,8 @@ void endpoint_dies(Kernel& kernel, Hart& self, Endpoint& endpoint) {
 }
 
 void stamp_dies(Kernel& kernel, Hart& self, Budget& stamp) {
-    while (Thread* sender = stamp.queued_under.first()) fail(kernel, self, *sender, Status::dead);
+    while (Thread* sender = stamp.queued_under.first())
+        fail(kernel, self, *sender, Status::dead);
     while (OpenCall* call = stamp.taken_under.first()) {
         Thread* caller = call->caller;
         abandon(kernel, self, *call);

@@ -1,4 +1,5 @@
-// Charging pages and carving budgets. Bound: constant time, but for the deadline's place in its parent's heap, O(log n).
+// Charging pages and carving budgets. Bound: constant time, but for the deadline's place in its
+// parent's heap, O(log n).
 #include "core/object/budget.h"
 
 #include "core/assert.h"
@@ -22,8 +23,10 @@ void uncharge(Budget& budget, u32 pages) {
     budget.pages_used -= pages;
 }
 
-Status create_budget(Kernel& kernel, Hart& self, Budget& parent, const abi::BudgetSpec& spec, Budget*& child) {
-    if (parent.depth + 1 > abi::kMaxDepth || spec.label_count > abi::kMaxLabels) return Status::too_large;
+Status create_budget(Kernel& kernel, Hart& self, Budget& parent, const abi::BudgetSpec& spec,
+                     Budget*& child) {
+    if (parent.depth + 1 > abi::kMaxDepth || spec.label_count > abi::kMaxLabels)
+        return Status::too_large;
     if (spec.label_count != 0) return Status::label_denied;
     if (spec.pages >= parent.free_pages()) return Status::out_of_memory;
     if (spec.processes > parent.free_processes()) return Status::out_of_processes;
@@ -47,7 +50,9 @@ Status create_budget(Kernel& kernel, Hart& self, Budget& parent, const abi::Budg
     parent.weight_carved += made.weight_limit;
     sched::reweigh(kernel, self, parent);
     Ticks ends = timers::ticks_of(kernel, Micros{spec.deadline});
-    timers::start_deadline(kernel, made, spec.deadline == abi::kForever || ends == kNever ? kNever : kernel.booted + ends);
+    timers::start_deadline(kernel, made,
+                           spec.deadline == abi::kForever || ends == kNever ? kNever
+                                                                            : kernel.booted + ends);
     child = &made;
     return Status::ok;
 }

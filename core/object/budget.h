@@ -1,7 +1,8 @@
-// Budgets: the tree that holds pages, processes and weight, and the unit that the scheduler runs (R6, R7, R8, R10, R12).
+// Budgets: the tree that holds pages, processes and weight, and the unit that the scheduler runs
+// (R6, R7, R8, R10, R12).
 //
-// Invariant: what its children were carved counts in a budget's used pages and processes and its carved weight; their own use does
-// not. A budget that holds a process has free weight.
+// Invariant: what its children were carved counts in a budget's used pages and processes and its
+// carved weight; their own use does not. A budget that holds a process has free weight.
 #pragma once
 
 #include "core/abi/limits.h"
@@ -38,7 +39,8 @@ struct Budget {
     u32 weight_limit = 0;
     u32 weight_carved = 0;
 
-    // Which of its processes have a ready thread, and the thread picked last, behind which its turns go on.
+    // Which of its processes have a ready thread, and the thread picked last, behind which its
+    // turns go on.
     Bits<abi::kMaxPid + 1> ready_pids;
     u32 cursor_pid = 0;
     u32 cursor_tid = 0;
@@ -48,8 +50,8 @@ struct Budget {
     Link mark_link;
     Budget* next_woken = nullptr;
 
-    // Time. A budget's deadline waits with its parent, who pays for it; `timed` is all it pays for, and `earliest` stands for the first
-    // of that in the kernel's heap of payers.
+    // Time. A budget's deadline waits with its parent, who pays for it; `timed` is all it pays for,
+    // and `earliest` stands for the first of that in the kernel's heap of payers.
     TimerNode deadline;
     TimerHeap timed;
     TimerNode earliest;
@@ -76,7 +78,8 @@ void uncharge(Budget& budget, u32 pages);
 
 /// The budget a scheduling entity is part of.
 inline Budget& budget_of(stride::Entity& entity) {
-    return *reinterpret_cast<Budget*>(reinterpret_cast<char*>(&entity) - __builtin_offsetof(Budget, entity));
+    return *reinterpret_cast<Budget*>(reinterpret_cast<char*>(&entity) -
+                                      __builtin_offsetof(Budget, entity));
 }
 
 }  // namespace ravelin

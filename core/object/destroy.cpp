@@ -14,7 +14,8 @@ namespace {
 
 Budget& lowest_first_child(Budget& budget) {
     Budget* at = &budget;
-    while (!at->children.empty()) at = at->children.first();
+    while (!at->children.empty())
+        at = at->children.first();
     return *at;
 }
 
@@ -34,7 +35,8 @@ void each_up(Budget& top, Visit visit) {
     }
 }
 
-// 1: the top leaves its parent and its weight returns, so that whoever pays pays at the restored weight; all below is marked.
+// 1: the top leaves its parent and its weight returns, so that whoever pays pays at the restored
+// weight; all below is marked.
 void detach(Kernel& kernel, Hart& self, Budget& top) {
     each_up(top, [&](Budget& budget) {
         budget.dying = true;
@@ -57,7 +59,8 @@ void kill(Kernel& kernel, Hart& self, Budget& top) {
             }
         }
     });
-    if (own != nullptr && own->budget->dying) end_process(kernel, self, *own, abi::ExitCause::killed, 0);
+    if (own != nullptr && own->budget->dying)
+        end_process(kernel, self, *own, abi::ExitCause::killed, 0);
 }
 
 // 3: process objects charged to dying budgets are freed without a notice, wherever the process ran.
@@ -65,7 +68,8 @@ void free_charged(Kernel& kernel, Hart& self, Budget& budget) {
     while (Process* process = budget.charged.first()) {
         if (process->exit_endpoint != nullptr) {
             Endpoint& endpoint = *process->exit_endpoint;
-            (process->state == ProcessState::ended ? endpoint.notices : endpoint.exits_here).remove(process->exit_link);
+            (process->state == ProcessState::ended ? endpoint.notices : endpoint.exits_here)
+                .remove(process->exit_link);
             process->exit_endpoint = nullptr;
         }
         if (process->state == ProcessState::ended) {
@@ -76,7 +80,8 @@ void free_charged(Kernel& kernel, Hart& self, Budget& budget) {
     }
 }
 
-// 8: PIDs still held by processes that ended in a dying budget count in the top's parent, inside the limit that returned.
+// 8: PIDs still held by processes that ended in a dying budget count in the top's parent, inside
+// the limit that returned.
 void move_pids(Budget& budget, Budget& to) {
     while (Process* process = budget.processes.first()) {
         budget.processes.remove(process->budget_link);
@@ -93,19 +98,22 @@ Budget* destroy_budget(Kernel& kernel, Hart& self, Budget& top, Ticks found) {
     Ticks due = top.deadline.due;
     Budget* parent = top.parent;
     u64 id = top.head.id;
-    kernel.trace.write(self.index, trace::TraceKind::destroy_begin, id, kernel.port.now(self.index).value, 0, by_deadline ? 1 : 0);
+    kernel.trace.write(self.index, trace::TraceKind::destroy_begin, id,
+                       kernel.port.now(self.index).value, 0, by_deadline ? 1 : 0);
     detach(kernel, self, top);
     Budget* payer = sched::payer_for(parent);
     if (by_deadline) {
         sched::set_payer(self, payer, abi::TraceCharge::destruction);
-        kernel.trace.write(self.index, trace::TraceKind::expire, payer == nullptr ? 0 : payer->head.id, due.value, found.value,
+        kernel.trace.write(self.index, trace::TraceKind::expire,
+                           payer == nullptr ? 0 : payer->head.id, due.value, found.value,
                            static_cast<u32>(abi::TraceExpiry::deadline));
     }
 
     kill(kernel, self, top);
     each_up(top, [&](Budget& budget) { free_charged(kernel, self, budget); });
     each_up(top, [&](Budget& budget) {
-        while (Endpoint* endpoint = budget.endpoints.first()) end_endpoint(kernel, self, *endpoint);
+        while (Endpoint* endpoint = budget.endpoints.first())
+            end_endpoint(kernel, self, *endpoint);
         ipc::stamp_dies(kernel, self, budget);
         kernel.port.work(self.index, Work::destroy_step, 1);
     });
@@ -131,7 +139,8 @@ Budget* destroy_budget(Kernel& kernel, Hart& self, Budget& top, Ticks found) {
         free_object(kernel, budget);
     });
     sched::destruction_done(kernel, self);
-    kernel.trace.write(self.index, trace::TraceKind::destroy_end, id, kernel.port.now(self.index).value, 0, by_deadline ? 1 : 0);
+    kernel.trace.write(self.index, trace::TraceKind::destroy_end, id,
+                       kernel.port.now(self.index).value, 0, by_deadline ? 1 : 0);
     return payer;
 }
 

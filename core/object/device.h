@@ -1,4 +1,5 @@
-// Device objects: made at boot from the board's facts, charged to the system budget, named by handles (R18).
+// Device objects: made at boot from the board's facts, charged to the system budget, named by
+// handles (R18).
 #pragma once
 
 #include "core/object/object.h"

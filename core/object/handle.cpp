@@ -25,7 +25,9 @@ void unlink(HandleSlot*& head, HandleSlot& slot, HandleLink HandleSlot::* chain)
 }
 
 // The used bits of an empty page: number 0 is no handle.
-u64 empty_bits(u32 page) { return page == 0 ? 1 : 0; }
+u64 empty_bits(u32 page) {
+    return page == 0 ? 1 : 0;
+}
 
 }  // namespace
 
@@ -37,9 +39,12 @@ HandleSlot* find_handle(Process& process, Word handle) {
     return slot->object == nullptr ? nullptr : slot;
 }
 
-abi::Status install_handle(Kernel& kernel, Process& process, ObjectHead& object, Budget& stamp, u64 badge, u32& handle) {
+abi::Status install_handle(Kernel& kernel, Process& process, ObjectHead& object, Budget& stamp,
+                           u64 badge, u32& handle) {
     u32 page = process.first_free_page;
-    while (page < kHandlePages && process.handle_pages[page] != nullptr && process.handles_used[page] == kFull) ++page;
+    while (page < kHandlePages && process.handle_pages[page] != nullptr &&
+           process.handles_used[page] == kFull)
+        ++page;
     if (page == kHandlePages) return abi::Status::too_large;
     if (process.handle_pages[page] == nullptr) {
         if (!charge(*process.budget, 1)) return abi::Status::out_of_memory;
@@ -78,11 +83,13 @@ void close_handle(Kernel& kernel, HandleSlot& slot) {
 }
 
 void close_object(Kernel& kernel, ObjectHead& object) {
-    while (object.handles != nullptr) close_handle(kernel, *object.handles);
+    while (object.handles != nullptr)
+        close_handle(kernel, *object.handles);
 }
 
 void close_stamped(Kernel& kernel, Budget& stamp) {
-    while (stamp.stamped != nullptr) close_handle(kernel, *stamp.stamped);
+    while (stamp.stamped != nullptr)
+        close_handle(kernel, *stamp.stamped);
 }
 
 void close_table(Kernel& kernel, Process& process) {

@@ -1,6 +1,7 @@
-// Handle tables and the chains through them (R9, I1, I2): pages of 64 slots, each page charged to the process's budget when its first
-// handle arrives and freed with its last. Every handle is on the chain of its object and of its stamp, so that either's end finds it.
-// Bound: find, install and close are constant time (64 pages of one word each); the others cost the handles they close.
+// Handle tables and the chains through them (R9, I1, I2): pages of 64 slots, each page charged to
+// the process's budget when its first handle arrives and freed with its last. Every handle is on
+// the chain of its object and of its stamp, so that either's end finds it. Bound: find, install and
+// close are constant time (64 pages of one word each); the others cost the handles they close.
 #pragma once
 
 #include "core/kernel.h"
@@ -10,8 +11,10 @@ namespace ravelin {
 /// The slot of a handle, or null if the process has none of that number.
 HandleSlot* find_handle(Process& process, Word handle);
 
-/// Gives the process a handle, at the lowest free number. Errors: out_of_memory (a table page), too_large (the table is full).
-abi::Status install_handle(Kernel& kernel, Process& process, ObjectHead& object, Budget& stamp, u64 badge, u32& handle);
+/// Gives the process a handle, at the lowest free number. Errors: out_of_memory (a table page),
+/// too_large (the table is full).
+abi::Status install_handle(Kernel& kernel, Process& process, ObjectHead& object, Budget& stamp,
+                           u64 badge, u32& handle);
 
 /// Closes one handle.
 void close_handle(Kernel& kernel, HandleSlot& slot);

@@ -4,10 +4,10 @@
 #include <new>
 
 #include "core/assert.h"
-#include "core/object/random.h"
-#include "core/object/shootdown.h"
 #include "core/ipc/ipc.h"
 #include "core/object/handle.h"
+#include "core/object/random.h"
+#include "core/object/shootdown.h"
 #include "core/sched/sched.h"
 #include "core/time/timers.h"
 
@@ -20,7 +20,8 @@ namespace {
 // A PID drawn at random from the free ones: processes learn nothing from their numbers (R20).
 u32 draw_pid(Kernel& kernel) {
     u32 pid = abi::kFirstPid + static_cast<u32>(draw(kernel) % abi::kMaxProcesses);
-    while (kernel.processes[pid] != nullptr) pid = pid == abi::kMaxPid ? abi::kFirstPid : pid + 1;
+    while (kernel.processes[pid] != nullptr)
+        pid = pid == abi::kMaxPid ? abi::kFirstPid : pid + 1;
     return pid;
 }
 
@@ -37,14 +38,17 @@ void take_apart(Kernel& kernel, Hart& self, Thread& thread) {
     process.threads[thread.tid] = nullptr;
     process.thread_count -= 1;
     uncharge(*process.budget, 1);
-    kernel.trace.write(self.index, trace::TraceKind::thread_end, process.budget->head.id, process.pid, thread.tid);
+    kernel.trace.write(self.index, trace::TraceKind::thread_end, process.budget->head.id,
+                       process.pid, thread.tid);
     free_object(kernel, thread);
 }
 
 }  // namespace
 
-Status create_process(Kernel& kernel, Hart& self, Budget& creator, Budget& budget, Endpoint* exit_endpoint, Process*& process) {
-    if (budget.free_processes() == 0 || kernel.process_count == abi::kMaxProcesses) return Status::out_of_processes;
+Status create_process(Kernel& kernel, Hart& self, Budget& creator, Budget& budget,
+                      Endpoint* exit_endpoint, Process*& process) {
+    if (budget.free_processes() == 0 || kernel.process_count == abi::kMaxProcesses)
+        return Status::out_of_processes;
     if (budget.free_weight() == 0) return Status::invalid_argument;
     if (!charge(creator, 1)) return Status::out_of_memory;
     Process& made = make_object<Process>(kernel, self.index, ObjectKind::process);
@@ -71,7 +75,8 @@ Status create_process(Kernel& kernel, Hart& self, Budget& creator, Budget& budge
     return Status::ok;
 }
 
-Status create_thread(Kernel& kernel, Hart& self, Process& process, Word entry, Word stack, Word argument, u32& tid) {
+Status create_thread(Kernel& kernel, Hart& self, Process& process, Word entry, Word stack,
+                     Word argument, u32& tid) {
     if (process.thread_count == abi::kMaxThreads) return Status::too_many_threads;
     if (!charge(*process.budget, 1)) return Status::out_of_memory;
     tid = process.last_tid;
@@ -79,7 +84,8 @@ Status create_thread(Kernel& kernel, Hart& self, Process& process, Word entry, W
         tid = tid == abi::kMaxThreads ? 1 : tid + 1;
     } while (process.threads[tid] != nullptr);
     Thread& thread = make_object<Thread>(kernel, self.index, ObjectKind::thread);
-    if (!kernel.port.make_context(self.index, thread.context, {entry, stack, argument, process.pid})) {
+    if (!kernel.port.make_context(self.index, thread.context,
+                                  {entry, stack, argument, process.pid})) {
         free_object(kernel, thread);
         uncharge(*process.budget, 1);
         return Status::out_of_memory;
@@ -95,7 +101,8 @@ Status create_thread(Kernel& kernel, Hart& self, Process& process, Word entry, W
 
 void end_thread(Kernel& kernel, Hart& self, Thread& thread) {
     Process& process = *thread.process;
-    if (process.thread_count == 1) return end_process(kernel, self, process, abi::ExitCause::exited, 0);
+    if (process.thread_count == 1)
+        return end_process(kernel, self, process, abi::ExitCause::exited, 0);
     take_apart(kernel, self, thread);
 }
 
@@ -104,7 +111,8 @@ void end_process(Kernel& kernel, Hart& self, Process& process, abi::ExitCause ca
     process.cause = cause;
     process.exit_code = code;
     Thread* guilty = self.thread;
-    if (cause != abi::ExitCause::killed && guilty != nullptr && guilty->process == &process && guilty->current != nullptr) {
+    if (cause != abi::ExitCause::killed && guilty != nullptr && guilty->process == &process &&
+        guilty->current != nullptr) {
         process.blamed = guilty->current->account;
     }
     for (u32 tid = 1; process.thread_count != 0; ++tid) {

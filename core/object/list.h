@@ -1,5 +1,6 @@
-// Intrusive lists and bit sets: the kernel's only containers. A list's links lie in its members' own pages, so that no party can
-// exhaust a list for another. Bound: every operation on a list is constant time; next() of a set reads its words once.
+// Intrusive lists and bit sets: the kernel's only containers. A list's links lie in its members'
+// own pages, so that no party can exhaust a list for another. Bound: every operation on a list is
+// constant time; next() of a set reads its words once.
 #pragma once
 
 #include <bit>
@@ -17,10 +18,11 @@ struct Link {
     bool linked() const { return next != nullptr; }
 };
 
-/// A list of T, oldest first, through a link that the caller names: one link serves every list its owner can be on at one time.
+/// A list of T, oldest first, through a link that the caller names: one link serves every list its
+/// owner can be on at one time.
 template <class T>
 class List {
-public:
+  public:
     bool empty() const { return first_ == nullptr; }
     T* first() const { return owner(first_); }
 
@@ -57,7 +59,7 @@ public:
         link.next = link.previous = nullptr;
     }
 
-private:
+  private:
     static T* owner(Link* link) { return link == nullptr ? nullptr : static_cast<T*>(link->owner); }
 
     Link* first_ = nullptr;
@@ -66,7 +68,7 @@ private:
 /// A set of numbers below N.
 template <u32 N>
 class Bits {
-public:
+  public:
     static constexpr u32 kNone = ~u32{0};
 
     void set(u32 bit) { words_[bit / kWidth] |= Word{1} << bit % kWidth; }
@@ -85,7 +87,7 @@ public:
         return place * kWidth + static_cast<u32>(std::countr_zero(word));
     }
 
-private:
+  private:
     static constexpr u32 kWidth = sizeof(Word) * 8;
     static constexpr u32 kWords = (N + kWidth - 1) / kWidth;
     Word words_[kWords] = {};

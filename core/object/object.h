@@ -1,11 +1,13 @@
-// What every kernel object begins with. Each object is one frame of RAM charged to a budget; a handle points at the head.
+// What every kernel object begins with. Each object is one frame of RAM charged to a budget; a
+// handle points at the head.
 #pragma once
 
 #include "core/object/list.h"
 
 namespace ravelin {
 
-/// Kinds of object, also the kinds of handle. Values are large so that a frame that holds none is told apart in a dump.
+/// Kinds of object, also the kinds of handle. Values are large so that a frame that holds none is
+/// told apart in a dump.
 enum class ObjectKind : u32 {
     none = 0,
     budget = 0x42554447,
@@ -37,8 +39,8 @@ struct HandleSlot {
     u64 badge = 0;            ///< of an endpoint: 0 is the receive right
     HandleLink by_object;
     HandleLink by_stamp;
-    u16 pid = 0;              ///< the process whose table this is in
-    u16 index = 0;            ///< its place in that table
+    u16 pid = 0;    ///< the process whose table this is in
+    u16 index = 0;  ///< its place in that table
 };
 
 }  // namespace ravelin

@@ -16,8 +16,9 @@ enum class ProcessState : u8 { created, running, ended };
 
 struct Process {
     ObjectHead head;
-    Budget* budget = nullptr;    ///< it runs in: pays for its pages and its time, and counts its PID until the object is freed
-    Budget* creator = nullptr;   ///< pays for this object until the exit notice was taken
+    Budget* budget =
+        nullptr;  ///< it runs in: pays for its pages and its time, and counts its PID until the object is freed
+    Budget* creator = nullptr;  ///< pays for this object until the exit notice was taken
     Link budget_link;
     Link creator_link;
     u32 pid = 0;
@@ -29,24 +30,24 @@ struct Process {
     Bits<abi::kMaxThreads + 1> ready_tids;
     u32 ready_count = 0;
     Thread* threads[abi::kMaxThreads + 1] = {};
-    u32 harts_seen = 0;          ///< bits of the harts that have had its space active
+    u32 harts_seen = 0;  ///< bits of the harts that have had its space active
 
     // Handles.
     HandleSlot* handle_pages[kHandlePages] = {};
     u64 handles_used[kHandlePages] = {};  ///< a bit a slot; slot 0 of page 0 is never free
-    u32 first_free_page = 0;     ///< no page before it has a free slot
+    u32 first_free_page = 0;              ///< no page before it has a free slot
 
     // Messages.
     u64 last_message = 0;
-    List<OpenCall> open_calls;   ///< taken, not answered
+    List<OpenCall> open_calls;  ///< taken, not answered
     u32 open_count = 0;
 
     // Its end.
     Endpoint* exit_endpoint = nullptr;
-    Link exit_link;              ///< in the endpoint's exits_here, or in its notices once ended
+    Link exit_link;  ///< in the endpoint's exits_here, or in its notices once ended
     abi::ExitCause cause = abi::ExitCause::exited;
     u32 exit_code = 0;
-    u64 blamed = 0;              ///< account
+    u64 blamed = 0;  ///< account
 
     Space space;
 };

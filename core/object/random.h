@@ -1,4 +1,5 @@
-// The kernel's generator: ChaCha with 8 rounds, keyed by the machine's entropy. PIDs and the call `random` draw from it (R20, R36).
+// The kernel's generator: ChaCha with 8 rounds, keyed by the machine's entropy. PIDs and the call
+// `random` draw from it (R20, R36).
 #pragma once
 
 #include <bit>
@@ -12,14 +13,14 @@ namespace ravelin {
 struct Kernel;
 
 class Generator {
-public:
+  public:
     /// Starts the stream that the key names.
     void seed(std::span<const std::byte, 32> key);
 
     /// The next 64 bits of the stream.
     u64 next();
 
-private:
+  private:
     void refill();
 
     u32 key_[8] = {};

@@ -21,12 +21,14 @@ inline void write_pair(Port::Context& context, unsigned place, u64 value) {
 }
 
 /// Ends a call: its status and up to three results; argument registers without a result become 0.
-inline void finish(Port::Context& context, abi::Status status, Word first = 0, Word second = 0, Word third = 0) {
+inline void finish(Port::Context& context, abi::Status status, Word first = 0, Word second = 0,
+                   Word third = 0) {
     context.set_reg(0, static_cast<Word>(status));
     context.set_reg(1, first);
     context.set_reg(2, second);
     context.set_reg(3, third);
-    for (unsigned place = 4; place < 8; ++place) context.set_reg(place, 0);
+    for (unsigned place = 4; place < 8; ++place)
+        context.set_reg(place, 0);
 }
 
 /// Ends a call whose one result is a 64-bit value.

@@ -5,7 +5,8 @@ namespace ravelin {
 
 namespace {
 
-// What a hart does for a request, its own or another's. The hart that asks changes Hart::space of others only through this.
+// What a hart does for a request, its own or another's. The hart that asks changes Hart::space of
+// others only through this.
 void obey(Kernel& kernel, Hart& hart) {
     const Shootdown& request = kernel.shootdown;
     if (request.space == 0) return;
@@ -28,12 +29,14 @@ void ask(Kernel& kernel, Hart& self, u32 harts, const Shootdown& request) {
     harts &= ~own;
     if (harts == 0) return;
     for (u32 index = 0; index < kernel.hart_count; ++index) {
-        if ((harts >> index & 1) != 0) kernel.harts[index].asked.store(1, std::memory_order_seq_cst);
+        if ((harts >> index & 1) != 0)
+            kernel.harts[index].asked.store(1, std::memory_order_seq_cst);
     }
     kernel.port.kick(self.index, HartMask{harts});
     for (u32 index = 0; index < kernel.hart_count; ++index) {
         if ((harts >> index & 1) == 0) continue;
-        while (kernel.harts[index].asked.load(std::memory_order_seq_cst) != 0) kernel.port.wait(self.index);
+        while (kernel.harts[index].asked.load(std::memory_order_seq_cst) != 0)
+            kernel.port.wait(self.index);
     }
 }
 
@@ -49,7 +52,8 @@ void serve_shootdown(Kernel& kernel, Hart& hart) {
 
 void apply(Kernel& kernel, Hart& self, Process& process, const Flush& flush) {
     if (flush.empty()) return;
-    u32 harts = flush.removed ? process.harts_seen : process.harts_seen & HartMask::of(self.index).bits;
+    u32 harts =
+        flush.removed ? process.harts_seen : process.harts_seen & HartMask::of(self.index).bits;
     if (harts != 0) ask(kernel, self, harts, {flush.space, flush.address, flush.pages, false});
     if (flush.code) kernel.port.sync_code(self.index);
 }

@@ -1,9 +1,11 @@
-// Telling other harts that what they may have cached of an address space, or the thread they run, is gone.
+// Telling other harts that what they may have cached of an address space, or the thread they run,
+// is gone.
 //
-// The asking hart holds the kernel lock, posts one request, kicks the harts it concerns and waits, halted, until each has answered. A
-// hart answers as it enters the kernel, before it takes the lock, and whenever it wakes while it waits for the lock: so an asker that
-// waits for a hart and a hart that waits for the asker's lock do not wait for each other.
-// Bound: one kick and one entry of each hart asked.
+// The asking hart holds the kernel lock, posts one request, kicks the harts it concerns and waits,
+// halted, until each has answered. A hart answers as it enters the kernel, before it takes the
+// lock, and whenever it wakes while it waits for the lock: so an asker that waits for a hart and a
+// hart that waits for the asker's lock do not wait for each other. Bound: one kick and one entry of
+// each hart asked.
 #pragma once
 
 #include "core/kernel.h"
@@ -13,7 +15,8 @@ namespace ravelin {
 /// Answers a request made to this hart, if there is one. No lock needed.
 void serve_shootdown(Kernel& kernel, Hart& hart);
 
-/// Does what the memory room asks after an operation on the process's space: on this hart, and on the others that have seen it.
+/// Does what the memory room asks after an operation on the process's space: on this hart, and on
+/// the others that have seen it.
 void apply(Kernel& kernel, Hart& self, Process& process, const Flush& flush);
 
 /// The process's space ends: no hart has it active or caches anything of it afterwards.

@@ -1,4 +1,5 @@
-// Threads: a user context, what it waits for and the call it has open, all in the thread's own page.
+// Threads: a user context, what it waits for and the call it has open, all in the thread's own
+// page.
 #pragma once
 
 #include "core/abi/calls.h"
@@ -14,13 +15,15 @@ struct Endpoint;
 struct Process;
 struct Thread;
 
-/// A call that a receiver took and has not answered. It lies in its caller's thread page while the caller waits, and in a frame of its
-/// own, already charged to the receiver, once the caller is gone (R3).
+/// A call that a receiver took and has not answered. It lies in its caller's thread page while the
+/// caller waits, and in a frame of its own, already charged to the receiver, once the caller is
+/// gone (R3).
 struct OpenCall {
-    u64 id = 0;                    ///< of the receiving process, from 1; 0: none
-    Thread* caller = nullptr;      ///< null: abandoned
+    u64 id = 0;                ///< of the receiving process, from 1; 0: none
+    Thread* caller = nullptr;  ///< null: abandoned
     Process* server = nullptr;
-    Thread* holder = nullptr;      ///< the thread that took it: it is told if the call is abandoned, and its end ends the call
+    Thread* holder =
+        nullptr;  ///< the thread that took it: it is told if the call is abandoned, and its end ends the call
     Endpoint* endpoint = nullptr;  ///< null once destroyed
     u64 account = 0;               ///< of the caller's budget, for blame
     bool reported = false;         ///< abandoned, and the holder was told
@@ -28,7 +31,8 @@ struct OpenCall {
     Link holder_link;              ///< in the holder's `held`
     Link endpoint_link;            ///< in the endpoint's `open`
     Link report_link;              ///< in the holder's `reports` while a report is owed
-    Link stamp_link;               ///< in `taken_under` of the stamp of the handle it came through, while the caller waits
+    Link
+        stamp_link;  ///< in `taken_under` of the stamp of the handle it came through, while the caller waits
     Budget* stamp = nullptr;
 };
 
@@ -53,10 +57,11 @@ struct Thread {
     Process* process = nullptr;
     u32 tid = 0;
     ThreadState state = ThreadState::waiting;
-    HartIndex hart;             ///< while running
+    HartIndex hart;  ///< while running
     Wait wait;
-    TimerNode timeout;          ///< may be armed earlier than `wait.until`, or for a wait that has ended: then it is stale
-    OpenCall open;              ///< of a call another process took
+    TimerNode
+        timeout;  ///< may be armed earlier than `wait.until`, or for a wait that has ended: then it is stale
+    OpenCall open;                ///< of a call another process took
     OpenCall* current = nullptr;  ///< the open call it works on: the one a crash blames
     List<OpenCall> held;          ///< open calls it took
     List<OpenCall> reports;       ///< those of them that were abandoned and not reported yet
@@ -64,6 +69,8 @@ struct Thread {
 static_assert(sizeof(Thread) <= kPageSize);
 
 /// The thread a context belongs to.
-inline Thread& thread_of(Port::Context& context) { return *reinterpret_cast<Thread*>(&context); }
+inline Thread& thread_of(Port::Context& context) {
+    return *reinterpret_cast<Thread*>(&context);
+}
 
 }  // namespace ravelin

@@ -1,5 +1,5 @@
-// The scheduler's glue: see sched.h. Bound: every function costs O(log n) of n queued budgets and O(harts), but reconcile, which costs
-// what the entry changed.
+// The scheduler's glue: see sched.h. Bound: every function costs O(log n) of n queued budgets and
+// O(harts), but reconcile, which costs what the entry changed.
 #include "core/sched/sched.h"
 
 #include "core/assert.h"
@@ -29,17 +29,20 @@ void trace_pass(Kernel& kernel, Hart& hart, TraceKind kind, const Budget& budget
 }
 
 void trace_remainder(Kernel& kernel, Hart& hart, const Budget& budget) {
-    kernel.trace.write(hart.index, TraceKind::rem, budget.head.id, budget.entity.remainder, budget.entity.weight);
+    kernel.trace.write(hart.index, TraceKind::rem, budget.head.id, budget.entity.remainder,
+                       budget.entity.weight);
 }
 
 void trace_counts(Kernel& kernel, Hart& hart, const Budget& budget) {
-    kernel.trace.write(hart.index, TraceKind::counts, budget.head.id, budget.entity.waiting, budget.entity.running);
+    kernel.trace.write(hart.index, TraceKind::counts, budget.head.id, budget.entity.waiting,
+                       budget.entity.running);
 }
 
 void trace_charge(Kernel& kernel, Hart& hart, Ticks ticks) {
     u64 id = hart.payer == nullptr ? 0 : hart.payer->head.id;
     u32 weight = hart.payer == nullptr ? 0 : hart.payer->entity.weight;
-    kernel.trace.write(hart.index, TraceKind::charge, id, ticks.value, weight, static_cast<u32>(hart.reason));
+    kernel.trace.write(hart.index, TraceKind::charge, id, ticks.value, weight,
+                       static_cast<u32>(hart.reason));
 }
 
 void mark(Kernel& kernel, Budget& budget) {
@@ -78,14 +81,16 @@ void fold_harts(Kernel& kernel, Hart& self, Budget& budget) {
     }
 }
 
-// The budget's next ready thread behind the one picked last, in (pid, tid) order, wrapping. The queue has counted it as running.
+// The budget's next ready thread behind the one picked last, in (pid, tid) order, wrapping. The
+// queue has counted it as running.
 Thread& next_thread(Kernel& kernel, Budget& budget) {
     u32 pid = budget.cursor_pid;
     u32 tid = Bits<1>::kNone;
     if (pid != 0 && budget.ready_pids.test(pid)) {
         Process& process = *kernel.processes[pid];
         // The one that is left is often the one picked last: no search.
-        if (budget.entity.waiting == 0 && process.ready_tids.test(budget.cursor_tid)) return *process.threads[budget.cursor_tid];
+        if (budget.entity.waiting == 0 && process.ready_tids.test(budget.cursor_tid))
+            return *process.threads[budget.cursor_tid];
         tid = process.ready_tids.next(budget.cursor_tid + 1);
     }
     if (tid == Bits<1>::kNone) {
@@ -115,7 +120,8 @@ void deschedule(Kernel& kernel, Hart& hart) {
     if (hart.pending == Ticks{}) {
         kernel.trace.write(hart.index, TraceKind::top_up, budget.head.id, stride::kMinCharge, 0);
     }
-    charge(kernel, hart, budget, hart.pending == Ticks{} ? Ticks{stride::kMinCharge} : hart.pending);
+    charge(kernel, hart, budget,
+           hart.pending == Ticks{} ? Ticks{stride::kMinCharge} : hart.pending);
     kernel.queue.stop(budget.entity, stays);
     hart.pending = {};
     hart.thread = nullptr;
@@ -143,7 +149,8 @@ Budget* sort_woken(Budget* list) {
             }
             u32 b_left = run;
             while (a_left != 0 || (b != nullptr && b_left != 0)) {
-                bool from_a = a_left != 0 && (b == nullptr || b_left == 0 || a->head.id > b->head.id);
+                bool from_a =
+                    a_left != 0 && (b == nullptr || b_left == 0 || a->head.id > b->head.id);
                 Budget*& source = from_a ? a : b;
                 --(from_a ? a_left : b_left);
                 *tail = source;
@@ -157,7 +164,8 @@ Budget* sort_woken(Budget* list) {
     }
 }
 
-// Once an entry: budgets that lost their last thread leave, those that gained one wake, the highest id first.
+// Once an entry: budgets that lost their last thread leave, those that gained one wake, the highest
+// id first.
 void reconcile(Kernel& kernel, Hart& hart) {
     Budget* woken = nullptr;
     while (Budget* budget = kernel.marked.first()) {
@@ -183,8 +191,8 @@ void reconcile(Kernel& kernel, Hart& hart) {
 void trace_runner(Kernel& kernel, Hart& hart) {
     const Thread& thread = *hart.thread;
     trace_counts(kernel, hart, *hart.runner);
-    kernel.trace.write(hart.index, TraceKind::runner, hart.runner->head.id, hart.runner->entity.weight,
-                       u64{thread.process->pid} << 32 | thread.tid);
+    kernel.trace.write(hart.index, TraceKind::runner, hart.runner->head.id,
+                       hart.runner->entity.weight, u64{thread.process->pid} << 32 | thread.tid);
 }
 
 // The budget's next thread goes onto the hart; the queue has counted it there already.
@@ -228,10 +236,11 @@ void wake_idle_hart(Kernel& kernel, Hart& hart) {
     kernel.port.kick(hart.index, HartMask{first});
 }
 
-// A slice's end where nothing else happened, at one hart: the steps of deschedule, reconcile and pick in one. False: it takes the long
-// way.
+// A slice's end where nothing else happened, at one hart: the steps of deschedule, reconcile and
+// pick in one. False: it takes the long way.
 bool turn(Kernel& kernel, Hart& hart) {
-    if (kernel.online != 1 || !hart.stays_ready || hart.thread == nullptr || kernel.queue.changed()) return false;
+    if (kernel.online != 1 || !hart.stays_ready || hart.thread == nullptr || kernel.queue.changed())
+        return false;
     Budget& old = *hart.runner;
     if (old.entity.waiting != 0 || kernel.queue.has_dormant()) return false;
     Thread& thread = *hart.thread;
@@ -245,7 +254,8 @@ bool turn(Kernel& kernel, Hart& hart) {
     }
     hart.slice_open = true;
     if constexpr (trace::kOn) {
-        if (topped_up) kernel.trace.write(hart.index, TraceKind::top_up, old.head.id, stride::kMinCharge, 0);
+        if (topped_up)
+            kernel.trace.write(hart.index, TraceKind::top_up, old.head.id, stride::kMinCharge, 0);
         trace_pass(kernel, hart, TraceKind::pass, old);
         trace_effects(kernel, hart);
         kernel.trace.write(hart.index, TraceKind::counts, old.head.id, 1, 0);
@@ -288,8 +298,9 @@ void enter_tree(Kernel& kernel, Hart& self, Budget& child) {
     }
     if (entity.pass < kernel.queue.floor()) entity.pass = kernel.queue.floor();
     entity.entry = entity.pass;
-    kernel.trace.write(self.index, TraceKind::create, entity.id, child.parent == nullptr ? 0 : child.parent->head.id,
-                       entity.weight, static_cast<u32>(child.account & 0xffff));
+    kernel.trace.write(self.index, TraceKind::create, entity.id,
+                       child.parent == nullptr ? 0 : child.parent->head.id, entity.weight,
+                       static_cast<u32>(child.account & 0xffff));
     trace_pass(kernel, self, TraceKind::entry_pass, child);
 }
 
@@ -297,14 +308,16 @@ void reweigh(Kernel& kernel, Hart& self, Budget& budget) {
     u32 weight = budget.free_weight();
     if (weight == budget.entity.weight) return;
     fold_pending(kernel, self, budget);
-    kernel.trace.write(self.index, TraceKind::reweigh, budget.head.id, budget.entity.weight, weight);
+    kernel.trace.write(self.index, TraceKind::reweigh, budget.head.id, budget.entity.weight,
+                       weight);
     kernel.queue.reweigh(budget.entity, weight);
     trace_pass(kernel, self, TraceKind::reweighed, budget);
     trace_remainder(kernel, self, budget);
 }
 
 Budget* payer_for(Budget* budget) {
-    while (budget != nullptr && (budget->dying || budget->free_weight() == 0)) budget = budget->parent;
+    while (budget != nullptr && (budget->dying || budget->free_weight() == 0))
+        budget = budget->parent;
     return budget;
 }
 
@@ -342,7 +355,8 @@ void lift_and_remove(Kernel& kernel, Hart& self, Budget& dying, Budget* payer) {
     }
     if (dying.parent == nullptr) return;
     Budget& parent = *dying.parent;
-    kernel.trace.write(self.index, TraceKind::lift, dying.head.id, parent.head.id, dying.entity.weight);
+    kernel.trace.write(self.index, TraceKind::lift, dying.head.id, parent.head.id,
+                       dying.entity.weight);
     U128 work = kernel.queue.lift(dying.entity, parent.entity);
     kernel.trace.write(self.index, TraceKind::lift_work, dying.head.id, work);
     trace_pass(kernel, self, TraceKind::lifted, parent);
@@ -371,25 +385,25 @@ void give_up(Hart& self, bool stays_ready, Leave how) {
 
 void forget(Kernel& kernel, Hart& self, Thread& thread) {
     switch (thread.state) {
-        case ThreadState::ready: {
-            Budget& budget = *thread.process->budget;
-            clear_ready(thread);
-            kernel.queue.drop_waiting(budget.entity);
-            trace_counts(kernel, self, budget);
-            mark(kernel, budget);
-            break;
-        }
-        case ThreadState::running: {
-            Hart& hart = kernel.hart(thread.hart);
-            hart.thread = nullptr;
-            if (&hart == &self) give_up(self, false, Leave::gave_up);
-            break;
-        }
-        case ThreadState::waiting: {
-            Hart& hart = kernel.hart(thread.hart);
-            if (hart.thread == &thread) hart.thread = nullptr;
-            break;
-        }
+    case ThreadState::ready: {
+        Budget& budget = *thread.process->budget;
+        clear_ready(thread);
+        kernel.queue.drop_waiting(budget.entity);
+        trace_counts(kernel, self, budget);
+        mark(kernel, budget);
+        break;
+    }
+    case ThreadState::running: {
+        Hart& hart = kernel.hart(thread.hart);
+        hart.thread = nullptr;
+        if (&hart == &self) give_up(self, false, Leave::gave_up);
+        break;
+    }
+    case ThreadState::waiting: {
+        Hart& hart = kernel.hart(thread.hart);
+        if (hart.thread == &thread) hart.thread = nullptr;
+        break;
+    }
     }
     thread.state = ThreadState::waiting;
 }

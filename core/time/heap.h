@@ -1,7 +1,9 @@
-// A heap whose nodes lie in the pages of what waits: timeouts in their threads, deadlines and a payer's earliest item in their budgets.
+// A heap whose nodes lie in the pages of what waits: timeouts in their threads, deadlines and a
+// payer's earliest item in their budgets.
 //
-// A leftist heap with parent links. Order: by time; at one instant timeouts in (pid, tid) order before deadlines by budget id.
-// Bound: insert and remove cost O(log n), in the worst case and not only on average, whatever was inserted before.
+// A leftist heap with parent links. Order: by time; at one instant timeouts in (pid, tid) order
+// before deadlines by budget id. Bound: insert and remove cost O(log n), in the worst case and not
+// only on average, whatever was inserted before.
 #pragma once
 
 #include "core/types.h"
@@ -15,7 +17,8 @@ struct TimerNode {
     u64 order = 0;  ///< a timeout's pid << 16 | tid, a deadline's budget id
     TimedKind kind = TimedKind::timeout;
     bool linked = false;
-    u8 distance = 0;  ///< nodes on the path of right children, this one included; at most 1 + log2 of the heap's size
+    u8 distance =
+        0;  ///< nodes on the path of right children, this one included; at most 1 + log2 of the heap's size
     TimerNode* parent = nullptr;
     TimerNode* left = nullptr;
     TimerNode* right = nullptr;
@@ -28,7 +31,7 @@ struct TimerNode {
 };
 
 class TimerHeap {
-public:
+  public:
     TimerNode* first() const { return root_; }
     bool empty() const { return root_ == nullptr; }
 
@@ -53,7 +56,7 @@ public:
         node.parent = node.left = node.right = nullptr;
     }
 
-private:
+  private:
     void set_root(TimerNode* node) {
         root_ = node;
         if (node != nullptr) node->parent = nullptr;
@@ -61,8 +64,8 @@ private:
 
     static u8 distance(const TimerNode* node) { return node == nullptr ? u8{0} : node->distance; }
 
-    // Restores the shape from `node` up: the right path is never the longer one. `all` visits every ancestor, else it stops where
-    // nothing changed.
+    // Restores the shape from `node` up: the right path is never the longer one. `all` visits every
+    // ancestor, else it stops where nothing changed.
     static void settle(TimerNode* node, bool all) {
         while (node != nullptr) {
             if (distance(node->left) < distance(node->right)) {

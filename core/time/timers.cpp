@@ -16,7 +16,8 @@ constexpr u64 kMillion = 1'000'000;
 void settle(Kernel& kernel, Budget& budget) {
     TimerNode* first = budget.timed.first();
     if (budget.earliest.linked) {
-        if (first != nullptr && !first->before(budget.earliest) && !budget.earliest.before(*first)) return;
+        if (first != nullptr && !first->before(budget.earliest) && !budget.earliest.before(*first))
+            return;
         kernel.payers.remove(budget.earliest);
     }
     if (first == nullptr) return;
@@ -42,19 +43,22 @@ T& owner_of(TimerNode& node, std::size_t offset) {
     return *reinterpret_cast<T*>(reinterpret_cast<char*>(&node) - offset);
 }
 
-// One item is due at `now`: ends the wait or the budget. Returns who pays; the interval open meanwhile is `payer`'s.
+// One item is due at `now`: ends the wait or the budget. Returns who pays; the interval open
+// meanwhile is `payer`'s.
 Budget* answer(Kernel& kernel, Hart& hart, Budget& payer, TimerNode& node, Ticks now) {
     if (node.kind == TimedKind::deadline) {
         // Whoever pays is known, and pays at the weight it then has, once the carve is back.
         sched::set_payer(hart, nullptr, abi::TraceCharge::destruction);
-        return destroy_budget(kernel, hart, owner_of<Budget>(node, __builtin_offsetof(Budget, deadline)), now);
+        return destroy_budget(kernel, hart,
+                              owner_of<Budget>(node, __builtin_offsetof(Budget, deadline)), now);
     }
     sched::set_payer(hart, &payer, abi::TraceCharge::expiry);
     Thread& thread = owner_of<Thread>(node, __builtin_offsetof(Thread, timeout));
     Ticks due = node.due;
     bool ends = thread.wait.kind != WaitKind::none && thread.wait.until <= due;
-    kernel.trace.write(hart.index, trace::TraceKind::expire, payer.head.id, due.value, now.value,
-                       static_cast<u32>(ends ? abi::TraceExpiry::timeout : abi::TraceExpiry::stale));
+    kernel.trace.write(
+        hart.index, trace::TraceKind::expire, payer.head.id, due.value, now.value,
+        static_cast<u32>(ends ? abi::TraceExpiry::timeout : abi::TraceExpiry::stale));
     remove(kernel, payer, node);
     if (ends) {
         ipc::time_out(kernel, hart, thread);
@@ -113,7 +117,8 @@ void drop_deadline(Kernel& kernel, Budget& budget) {
 bool expire(Kernel& kernel, Hart& hart, Ticks now) {
     bool destroyed = false;
     while (!kernel.payers.empty() && kernel.payers.first()->due <= now) {
-        Budget& payer = owner_of<Budget>(*kernel.payers.first(), __builtin_offsetof(Budget, earliest));
+        Budget& payer =
+            owner_of<Budget>(*kernel.payers.first(), __builtin_offsetof(Budget, earliest));
         TimerNode& node = *payer.timed.first();
         bool deadline = node.kind == TimedKind::deadline;
         Budget* pays = answer(kernel, hart, payer, node, now);
@@ -130,18 +135,21 @@ Ticks due_for(const Kernel& kernel, const Hart& hart) {
     if (kernel.payers.empty()) return kNever;
     if (kernel.online == 1) return kernel.payers.first()->due;
     Ticks due = kNever;
-    if (hart.runner != nullptr && !hart.runner->timed.empty()) due = hart.runner->timed.first()->due;
+    if (hart.runner != nullptr && !hart.runner->timed.empty())
+        due = hart.runner->timed.first()->due;
     // The one hart for payers that run nowhere: the first idle one, or hart 0.
     u32 chosen = kernel.idle == 0 ? 0 : static_cast<u32>(std::countr_zero(kernel.idle));
     if (hart.index.value != chosen) return due;
-    // Of the payers at the top of the heap at most one a hart runs: behind those, the first that runs nowhere on every path.
+    // Of the payers at the top of the heap at most one a hart runs: behind those, the first that
+    // runs nowhere on every path.
     const TimerNode* stack[2 * kMaxHarts + 2];
     u32 depth = 0;
     stack[depth++] = kernel.payers.first();
     while (depth != 0) {
         const TimerNode* node = stack[--depth];
         if (node == nullptr || node->due >= due) continue;
-        const auto* budget = reinterpret_cast<const Budget*>(reinterpret_cast<const char*>(node) - __builtin_offsetof(Budget, earliest));
+        const auto* budget = reinterpret_cast<const Budget*>(reinterpret_cast<const char*>(node) -
+                                                             __builtin_offsetof(Budget, earliest));
         if (budget->entity.running == 0) {
             due = node->due;
             continue;

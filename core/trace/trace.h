@@ -1,5 +1,6 @@
-// The scheduling trace's writer: in checked builds a ring of 32-byte records at the top of RAM; in release builds nothing, not a byte
-// (R23). Records beyond the ring's room are dropped and counted, which fails a case.
+// The scheduling trace's writer: in checked builds a ring of 32-byte records at the top of RAM; in
+// release builds nothing, not a byte (R23). Records beyond the ring's room are dropped and counted,
+// which fails a case.
 #pragma once
 
 #include <cstddef>
@@ -23,12 +24,13 @@ using abi::TraceLeave;
 inline constexpr bool kOn = true;
 
 class Trace {
-public:
+  public:
     /// Takes the room that `bytes` at `place` give: the file's head, then records.
     void init(void* place, std::size_t bytes, const abi::TraceHead& head) {
         if (bytes < sizeof head) return;
         head_ = new (place) abi::TraceHead(head);
-        room_ = {reinterpret_cast<abi::TraceRecord*>(head_ + 1), (bytes - sizeof head) / sizeof(abi::TraceRecord)};
+        room_ = {reinterpret_cast<abi::TraceRecord*>(head_ + 1),
+                 (bytes - sizeof head) / sizeof(abi::TraceRecord)};
     }
 
     void next_entry() { ++entry_; }
@@ -38,7 +40,13 @@ public:
             ++dropped_;
             return;
         }
-        room_[count_++] = {x, y, id, entry_, static_cast<u8>(kind), static_cast<u8>(hart.value), static_cast<u16>(what)};
+        room_[count_++] = {x,
+                           y,
+                           id,
+                           entry_,
+                           static_cast<u8>(kind),
+                           static_cast<u8>(hart.value),
+                           static_cast<u16>(what)};
     }
 
     void write(HartIndex hart, TraceKind kind, u64 id, U128 pass, u32 what = 0) {
@@ -65,7 +73,7 @@ public:
     u64 dropped() const { return dropped_; }
     std::span<const abi::TraceRecord> records() const { return room_.first(count_); }
 
-private:
+  private:
     abi::TraceHead* head_ = nullptr;
     std::span<abi::TraceRecord> room_;
     std::size_t count_ = 0;
@@ -79,7 +87,7 @@ private:
 inline constexpr bool kOn = false;
 
 class Trace {
-public:
+  public:
     void init(void*, std::size_t, const abi::TraceHead&) {}
     void next_entry() {}
     void write(HartIndex, TraceKind, u64, u64, u64, u32 = 0) {}

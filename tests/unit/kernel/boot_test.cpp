@@ -20,7 +20,8 @@ TEST(Kernel, BootsWithTheTreeOfTheRules) {
 TEST(Kernel, SharesFollowWeights) {
     Machine machine;
     std::map<u64, u64> got;
-    for (u32 weight : {100u, 100u, 300u}) machine.spawn(abi::kBootUsers, weight, weight);
+    for (u32 weight : {100u, 100u, 300u})
+        machine.spawn(abi::kBootUsers, weight, weight);
     machine.call(abi::Call::receive, {0, ~u64{0}, ~u64{0}});
     u64 total = 0;
     for (int slice = 0; slice < 1000; ++slice) {
@@ -34,7 +35,8 @@ TEST(Kernel, SharesFollowWeights) {
     }
     ASSERT_EQ(got.size(), 3u);
     std::vector<u64> shares;
-    for (auto [id, ticks] : got) shares.push_back(ticks * 1000 / total);
+    for (auto [id, ticks] : got)
+        shares.push_back(ticks * 1000 / total);
     EXPECT_NEAR(static_cast<double>(shares[0]), 200, 5);
     EXPECT_NEAR(static_cast<double>(shares[1]), 200, 5);
     EXPECT_NEAR(static_cast<double>(shares[2]), 600, 5);
@@ -64,7 +66,8 @@ TEST(Kernel, ADeadlineEndsABudgetAndPreempts) {
     machine.spawn(abi::kBootUsers, 100);
     ASSERT_EQ(machine.kernel.process_count, 3u);
     machine.call(abi::Call::receive, {0, ~u64{0}, ~u64{0}});
-    for (int slice = 0; slice < 20 && machine.kernel.process_count == 3; ++slice) machine.fire_timer();
+    for (int slice = 0; slice < 20 && machine.kernel.process_count == 3; ++slice)
+        machine.fire_timer();
     EXPECT_EQ(machine.kernel.process_count, 2u);
     EXPECT_NEAR(static_cast<double>(machine.port.clock.value), 50'000, 20);
 }
