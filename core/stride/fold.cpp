@@ -1,6 +1,6 @@
-// The arithmetic of charging: fold, reweigh and lift, with exact remainders.
-// Invariant: no operation loses a unit of work but lift's and reweigh's last division, whose remainder is carried.
-// Bound: constant time each.
+// The arithmetic of charging: fold, reweigh and lift, with exact remainders. Invariant: no
+// operation loses a unit of work but lift's and reweigh's last division, whose remainder is
+// carried. Bound: constant time each.
 #include "core/stride/entity.h"
 
 namespace ravelin::stride {

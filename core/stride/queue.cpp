@@ -7,14 +7,16 @@ namespace ravelin::stride {
 
 namespace {
 
-/// How far the floor may run ahead of the base before keys are counted anew. Far below the range of a key, so that leads fit above it.
+/// How far the floor may run ahead of the base before keys are counted anew. Far below the range of
+/// a key, so that leads fit above it.
 constexpr u64 kRebaseDistance = u64{1} << 62;
 
 }  // namespace
 
 Queue::Queue() = default;
 
-// A pass below the base or too far above it takes an end of the range; before() tells such keys apart by the whole rank.
+// A pass below the base or too far above it takes an end of the range; before() tells such keys
+// apart by the whole rank.
 u64 Queue::key_of(U128 pass) const {
     U128 key = pass.minus(base_);
     return key.high != 0 ? ~u64{0} : key.low;
@@ -77,44 +79,44 @@ Place Queue::place_for(const Entity& entity) const {
 void Queue::enter_place(Entity& entity) {
     entity.place = place_for(entity);
     switch (entity.place) {
-        case Place::tree:
-            weight_ += entity.weight;
-            enter_tree(entity);
-            break;
-        case Place::side:
-            RAVELIN_ASSERT(side_count_ < 2 * kMaxHarts);
-            weight_ += entity.weight;
-            entity.slot = static_cast<u16>(side_count_);
-            side_[side_count_++] = &entity;
-            break;
-        case Place::dormant:
-            entity.previous = nullptr;
-            entity.next = dormant_;
-            if (dormant_ != nullptr) dormant_->previous = &entity;
-            dormant_ = &entity;
-            break;
-        case Place::out: break;
+    case Place::tree:
+        weight_ += entity.weight;
+        enter_tree(entity);
+        break;
+    case Place::side:
+        RAVELIN_ASSERT(side_count_ < 2 * kMaxHarts);
+        weight_ += entity.weight;
+        entity.slot = static_cast<u16>(side_count_);
+        side_[side_count_++] = &entity;
+        break;
+    case Place::dormant:
+        entity.previous = nullptr;
+        entity.next = dormant_;
+        if (dormant_ != nullptr) dormant_->previous = &entity;
+        dormant_ = &entity;
+        break;
+    case Place::out: break;
     }
 }
 
 void Queue::leave_place(Entity& entity) {
     switch (entity.place) {
-        case Place::tree:
-            weight_ -= entity.weight;
-            leave_tree(entity);
-            break;
-        case Place::side: {
-            weight_ -= entity.weight;
-            Entity* moved = side_[--side_count_];
-            side_[entity.slot] = moved;
-            moved->slot = entity.slot;
-            break;
-        }
-        case Place::dormant:
-            (entity.previous != nullptr ? entity.previous->next : dormant_) = entity.next;
-            if (entity.next != nullptr) entity.next->previous = entity.previous;
-            break;
-        case Place::out: break;
+    case Place::tree:
+        weight_ -= entity.weight;
+        leave_tree(entity);
+        break;
+    case Place::side: {
+        weight_ -= entity.weight;
+        Entity* moved = side_[--side_count_];
+        side_[entity.slot] = moved;
+        moved->slot = entity.slot;
+        break;
+    }
+    case Place::dormant:
+        (entity.previous != nullptr ? entity.previous->next : dormant_) = entity.next;
+        if (entity.next != nullptr) entity.next->previous = entity.previous;
+        break;
+    case Place::out: break;
     }
 }
 
@@ -156,13 +158,6 @@ void Queue::fold(Entity& entity, Ticks ticks) {
     rekey(entity);
 }
 
-void Queue::charge(Entity& entity, Ticks ticks) {
-    fold(entity, ticks);
-    if (entity.queued()) raise();
-}
-
-void Queue::charge_run(Entity& entity, Ticks ticks) { charge(entity, ticks.value < kMinCharge ? Ticks{kMinCharge} : ticks); }
-
 void Queue::stop(Entity& entity, bool stays_ready) {
     RAVELIN_ASSERT(entity.queued() && entity.running > 0);
     entity.running -= 1;
@@ -172,7 +167,8 @@ void Queue::stop(Entity& entity, bool stays_ready) {
         raise();
         return;
     }
-    // Behind the charge's raise the thread counted as running; whether it waits decides the cap set alone.
+    // Behind the charge's raise the thread counted as running; whether it waits decides the cap set
+    // alone.
     changed_ = changed_ || harts_ > 1;
     entity.tie = ++back_;
     if (entity.place == place_for(entity)) {
@@ -257,14 +253,16 @@ Entity* Queue::pick() const {
     Entity* best = winner.slot == kNone ? nullptr : entities_[winner.slot];
     for (u32 place = 0; place < side_count_; ++place) {
         Entity* entity = side_[place];
-        if (entity->waiting != 0 && (best == nullptr || ranks_before(*entity, *best))) best = entity;
+        if (entity->waiting != 0 && (best == nullptr || ranks_before(*entity, *best)))
+            best = entity;
     }
     return best;
 }
 
-// The cap set, found as the shares are: in descending weight per thread, a budget whose weight's share of the harts is more than its
-// threads is capped and taken out with them. Only the side list is tested: a budget with a thread that waits for a hart is not taking
-// the harts its weight would give it, unless it is capped already.
+// The cap set, found as the shares are: in descending weight per thread, a budget whose weight's
+// share of the harts is more than its threads is capped and taken out with them. Only the side list
+// is tested: a budget with a thread that waits for a hart is not taking the harts its weight would
+// give it, unless it is capped already.
 void Queue::judge_caps() {
     u64 harts = harts_;
     u64 weight = weight_;
@@ -276,12 +274,14 @@ void Queue::judge_caps() {
         for (u32 place = 0; place < side_count_; ++place) {
             const Entity* entity = side_[place];
             if ((mask >> place & 1) != 0) continue;
-            if (heaviest == nullptr || u64{entity->weight} * heaviest->threads() > u64{heaviest->weight} * entity->threads()) {
+            if (heaviest == nullptr || u64{entity->weight} * heaviest->threads() >
+                                           u64{heaviest->weight} * entity->threads()) {
                 heaviest = entity;
                 at = place;
             }
         }
-        if (heaviest == nullptr || u64{heaviest->weight} * harts <= heaviest->threads() * weight) break;
+        if (heaviest == nullptr || u64{heaviest->weight} * harts <= heaviest->threads() * weight)
+            break;
         mask |= u32{1} << at;
         harts -= heaviest->threads();
         weight -= heaviest->weight;
@@ -300,7 +300,8 @@ void Queue::judge_caps() {
     }
 }
 
-// What the floor rose while a budget was capped is time it had no thread to run: it banks none of that, and keeps the lag it had.
+// What the floor rose while a budget was capped is time it had no thread to run: it banks none of
+// that, and keeps the lag it had.
 void Queue::uncap(Entity& entity) {
     U128 target = floor_.minus(entity.lag);
     if (entity.pass < target) entity.pass = target;
@@ -309,8 +310,8 @@ void Queue::uncap(Entity& entity) {
     if (lifted_count_ < kMaxHarts) lifted_[lifted_count_++] = &entity;
 }
 
-// The lag of a budget just capped is known once the raise that capped it has moved the floor: until then the floor stood at the
-// lowest pass of all, its own included.
+// The lag of a budget just capped is known once the raise that capped it has moved the floor: until
+// then the floor stood at the lowest pass of all, its own included.
 void Queue::note_lags() {
     for (u32 place = 0; place < side_count_; ++place) {
         Entity& entity = *side_[place];
@@ -349,10 +350,12 @@ void Queue::raise_to(U128 pass) {
     if (distance.high != 0 || distance.low > kRebaseDistance) rebase();
 }
 
-// Counts every key from the floor anew. Rare: at the lightest weight a hart runs for days between two.
+// Counts every key from the floor anew. Rare: at the lightest weight a hart runs for days between
+// two.
 void Queue::rebase() {
     base_ = floor_;
-    for (u32 slot = 0; slot < leaves_; ++slot) nodes_[kSlots + slot] = node_of(*entities_[slot]);
+    for (u32 slot = 0; slot < leaves_; ++slot)
+        nodes_[kSlots + slot] = node_of(*entities_[slot]);
     for (u32 index = kSlots - 1; index >= root_ && index > 0; --index) {
         const Node& left = nodes_[2 * index];
         const Node& right = nodes_[2 * index + 1];
@@ -368,15 +371,19 @@ bool Queue::consistent() const {
     for (u32 slot = 0; slot < leaves_; ++slot) {
         const Entity& entity = *entities_[slot];
         const Node& leaf = nodes_[kSlots + slot];
-        good = good && entity.place == Place::tree && entity.slot == slot && place_for(entity) == Place::tree;
-        good = good && leaf.key == key_of(entity.pass) && leaf.tie == entity.tie && leaf.slot == slot;
+        good = good && entity.place == Place::tree && entity.slot == slot &&
+               place_for(entity) == Place::tree;
+        good =
+            good && leaf.key == key_of(entity.pass) && leaf.tie == entity.tie && leaf.slot == slot;
         weight += entity.weight;
         if (lowest == nullptr || ranks_before(entity, *lowest)) lowest = &entity;
     }
-    good = good && (lowest == nullptr ? nodes_[root_].slot == kNone : entities_[nodes_[root_].slot] == lowest);
+    good = good && (lowest == nullptr ? nodes_[root_].slot == kNone
+                                      : entities_[nodes_[root_].slot] == lowest);
     for (u32 place = 0; place < side_count_; ++place) {
         const Entity& entity = *side_[place];
-        good = good && entity.place == Place::side && entity.slot == place && place_for(entity) == Place::side;
+        good = good && entity.place == Place::side && entity.slot == place &&
+               place_for(entity) == Place::side;
         weight += entity.weight;
     }
     for (const Entity* entity = dormant_; entity != nullptr; entity = entity->next) {

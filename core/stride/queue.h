@@ -1,14 +1,18 @@
-// The stride queue: every budget with a runnable thread, in the order (pass, tie, id), on one to eight harts (R12).
+// The stride queue: every budget with a runnable thread, in the order (pass, tie, id), on one to
+// eight harts (R12).
 //
-// Rules kept here: the wake rule and the lazily raised floor, the four tie clauses, one pass for a budget on several harts, the
-// capped set and its lift targets. It knows no kernel type, no clock and no lock: entities come in with counts, and the kernel's
-// scheduler (core/sched) says what happened.
+// Rules kept here: the wake rule and the lazily raised floor, the four tie clauses, one pass for a
+// budget on several harts, the capped set and its lift targets. It knows no kernel type, no clock
+// and no lock: entities come in with counts, and the kernel's scheduler (core/sched) says what
+// happened.
 //
-// Structure: queued budgets that a hart could pick stand in a winner tree over 64-bit keys, pass less a base that follows the floor;
-// equal keys fall back to the whole rank, so saturated ones order exactly too. Budgets whose every thread runs, and the capped ones,
-// stand in a side list of at most two a hart. Pick and floor read the tree's root and that list; the cap set reads the list alone.
-// Invariant: an entity's place follows from its counts and its mark, and its key in the tree from its pass and tie.
-// Bound: every operation costs O(log n) of n queued budgets, and what a hart's own budget does outside the tree O(harts).
+// Structure: queued budgets that a hart could pick stand in a winner tree over 64-bit keys, pass
+// less a base that follows the floor; equal keys fall back to the whole rank, so saturated ones
+// order exactly too. Budgets whose every thread runs, and the capped ones, stand in a side list of
+// at most two a hart. Pick and floor read the tree's root and that list; the cap set reads the list
+// alone. Invariant: an entity's place follows from its counts and its mark, and its key in the tree
+// from its pass and tie. Bound: every operation costs O(log n) of n queued budgets, and what a
+// hart's own budget does outside the tree O(harts).
 #pragma once
 
 #include "core/stride/entity.h"
@@ -19,7 +23,7 @@ namespace ravelin::stride {
 inline constexpr u32 kSlots = 512;
 
 class Queue {
-public:
+  public:
     Queue();
 
     /// The pass below which no waking budget enters. Never falls.
@@ -35,35 +39,33 @@ public:
     /// Queued budgets, dormant ones left out.
     u32 size() const { return leaves_ + side_count_; }
 
-    /// A budget that has threads again enters at max(own pass, floor), ahead of its equals. Of one kernel entry's wakes the caller
-    /// brings the highest id first.
+    /// A budget that has threads again enters at max(own pass, floor), ahead of its equals. Of one
+    /// kernel entry's wakes the caller brings the highest id first.
     void wake(Entity& entity);
 
     /// Takes a queued budget out. The tie counters start again when none is left.
     void leave(Entity& entity);
 
-    /// Folds `ticks` and raises nothing: before a weight change, a creation or a destruction.
+    /// Folds `ticks` and raises nothing. Where it is a charge of a queued budget, and no step of a
+    /// weight change, a creation or a destruction, the caller raises the floor next.
     void fold(Entity& entity, Ticks ticks);
 
-    /// Folds `ticks` and, if the budget is queued, raises the floor: a bill to a budget that the calling hart does not run.
-    void charge(Entity& entity, Ticks ticks);
-
-    /// A hart takes the budget's thread off, in two steps. First what it ran and is not yet folded, at least kMinCharge, is charged, and
-    /// the floor raised, with the thread still counted as running.
-    void charge_run(Entity& entity, Ticks ticks);
-
-    /// Then the thread stops, waiting if `stays_ready`, and the budget goes behind its equals if a thread of it is left, or out, which
-    /// raises the floor.
+    /// A hart takes the budget's thread off. It has been charged, at least kMinCharge, and the
+    /// floor raised, with the thread still counted as running. Now it stops, waiting if
+    /// `stays_ready`, and the budget goes behind its equals if a thread of it is left, or out,
+    /// which raises the floor.
     void stop(Entity& entity, bool stays_ready);
 
-    /// The only hart's slice ended: charge_run, stop with the thread staying ready, pick and run in one, with the same result. For a queue of
-    /// one hart without dormant budgets, whose runner has no other ready thread. Returns what the hart runs next.
+    /// The only hart's slice ended: the charge, stop with the thread staying ready, pick and run in
+    /// one, with the same result. For a queue of one hart without dormant budgets, whose runner has
+    /// no other ready thread. Returns what the hart runs next.
     Entity& turn(Entity& runner, Ticks ticks);
 
     /// Takes a thread of a waiting budget onto a hart.
     void run(Entity& entity);
 
-    /// A thread of the budget became ready (waiting) or ceased to be; a queued budget without threads lies dormant until the reconcile.
+    /// A thread of the budget became ready (waiting) or ceased to be; a queued budget without
+    /// threads lies dormant until the reconcile.
     void add_waiting(Entity& entity);
     void drop_waiting(Entity& entity);
 
@@ -73,14 +75,16 @@ public:
     /// Moves a dying child's work onto its parent; returns the work.
     U128 lift(const Entity& child, Entity& parent);
 
-    /// The budget that a hart runs next: the lowest rank with a waiting thread; null if there is none. Changes nothing.
+    /// The budget that a hart runs next: the lowest rank with a waiting thread; null if there is
+    /// none. Changes nothing.
     Entity* pick() const;
 
     /// Judges the cap set and raises the floor to what the queued budgets allow.
     void raise();
 
-    /// True if thread counts or members have changed since the last reconcile's raise, whatever was raised between: a weight change
-    /// raises nothing, so what one did behind such a raise shows at the reconcile. What stop() and turn() settle themselves is left out.
+    /// True if thread counts or members have changed since the last reconcile's raise, whatever was
+    /// raised between: a weight change raises nothing, so what one did behind such a raise shows at
+    /// the reconcile. What stop() and turn() settle themselves is left out.
     bool changed() const { return changed_; }
 
     /// raise(), if changed(): the end of an entry's reconcile.
@@ -90,26 +94,31 @@ public:
         raise();
     }
 
-    /// The budgets the last raises lifted out of the cap set, oldest first, until cleared; for traces and tests.
+    /// The budgets the last raises lifted out of the cap set, oldest first, until cleared; for
+    /// traces and tests.
     u32 lifted_count() const { return lifted_count_; }
     const Entity& lifted(u32 place) const { return *lifted_[place]; }
     void clear_lifted() { lifted_count_ = 0; }
 
-    /// True if every place, key and sum agrees with the entities; costs a walk of the whole queue. For audits and tests.
+    /// True if every place, key and sum agrees with the entities; costs a walk of the whole queue.
+    /// For audits and tests.
     bool consistent() const;
 
     /// Calls `visit(Entity&)` for every queued budget, in no order.
     template <class Visit>
     void each(Visit visit) const {
-        for (u32 slot = 0; slot < leaves_; ++slot) visit(*entities_[slot]);
-        for (u32 place = 0; place < side_count_; ++place) visit(*side_[place]);
-        for (Entity* entity = dormant_; entity != nullptr; entity = entity->next) visit(*entity);
+        for (u32 slot = 0; slot < leaves_; ++slot)
+            visit(*entities_[slot]);
+        for (u32 place = 0; place < side_count_; ++place)
+            visit(*side_[place]);
+        for (Entity* entity = dormant_; entity != nullptr; entity = entity->next)
+            visit(*entity);
     }
 
     i64 front() const { return front_; }
     i64 back() const { return back_; }
 
-private:
+  private:
     static constexpr u32 kNone = kSlots;
 
     struct Node {
@@ -119,7 +128,9 @@ private:
     };
 
     u64 key_of(U128 pass) const;
-    Node node_of(const Entity& entity) const { return {key_of(entity.pass), entity.tie, entity.slot}; }
+    Node node_of(const Entity& entity) const {
+        return {key_of(entity.pass), entity.tie, entity.slot};
+    }
     bool before(const Node& a, const Node& b) const;
     bool before_exactly(const Node& a, const Node& b) const;
 

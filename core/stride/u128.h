@@ -1,5 +1,6 @@
-// A 128-bit unsigned number for passes: added to, subtracted from and compared, never wrapping. rv32 has no __int128, and a pass
-// needs no more than this. Every operation that could leave the range saturates (arithmetic cannot stop the kernel).
+// A 128-bit unsigned number for passes: added to, subtracted from and compared, never wrapping.
+// rv32 has no __int128, and a pass needs no more than this. Every operation that could leave the
+// range saturates (arithmetic cannot stop the kernel).
 #pragma once
 
 #include <compare>

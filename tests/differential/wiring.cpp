@@ -19,6 +19,11 @@ void Wiring::mark(Budget& budget) {
     marked_.push_back(&budget);
 }
 
+void Wiring::charge(Budget& budget, Ticks ticks) {
+    queue_.fold(budget.entity, ticks);
+    if (budget.entity.queued()) queue_.raise();
+}
+
 void Wiring::fold_pending(Budget& budget) {
     for (Hart& hart : harts_) {
         if (hart.runner != &budget || hart.pending == Ticks{}) continue;
@@ -116,7 +121,7 @@ void Wiring::bill(u32 hart, Budget& payer, Ticks ticks) {
         harts_[hart].pending += ticks;
         return;
     }
-    queue_.charge(payer.entity, ticks);
+    charge(payer, ticks);
 }
 
 bool Wiring::turn_applies(u32 hart, bool stays_ready) const {
@@ -132,7 +137,7 @@ void Wiring::turn(u32 hart) {
 
 void Wiring::deschedule(u32 hart, bool stays_ready) {
     Hart& on = harts_[hart];
-    queue_.charge_run(on.runner->entity, on.pending);
+    charge(*on.runner, std::max(on.pending, Ticks{stride::kMinCharge}));
     queue_.stop(on.runner->entity, stays_ready);
     on = {};
 }

@@ -62,6 +62,7 @@ class Wiring {
   private:
     static Budget& of(stride::Entity& entity);
     void mark(Budget& budget);
+    void charge(Budget& budget, Ticks ticks);
     void fold_pending(Budget& budget);
     void reweigh(Budget& budget);
     void lift_and_remove(Budget& dying);

@@ -212,8 +212,7 @@ TEST(Cap, ABudgetThatLeavesTheQueueLosesTheMark) {
     pick_and_run(queue);
     queue.raise();
     ASSERT_TRUE(heavy.capped);
-    queue.charge_run(heavy, Ticks{1});
-    queue.stop(heavy, false);
+    deschedule(queue, heavy, Ticks{1}, false);
     EXPECT_FALSE(heavy.capped);
     EXPECT_FALSE(heavy.queued());
 }
@@ -233,7 +232,7 @@ TEST(Cap, TheLiftKeepsTheLagAndForfeitsTheRest) {
     // It is left out, so the floor is the other's, and it stood 30 below.
     EXPECT_EQ(queue.floor(), U128{130});
     EXPECT_EQ(heavy.lag, U128{30});
-    queue.charge(light, Ticks{10});
+    charge(queue, light, Ticks{10});
     const U128 risen = U128{130 + 10 * kStride};
     EXPECT_EQ(queue.floor(), risen);
     queue.add_waiting(heavy);

@@ -134,8 +134,7 @@ TEST(Order, HoldsThroughChargesWeightChangesAndTurns) {
                 if (Entity* best = pick_and_run(twin.queue)) {
                     ASSERT_EQ(best, twin.best());
                     twin.change(*best, [&] {
-                        twin.queue.charge_run(*best, Ticks{below(random, 3)});
-                        twin.queue.stop(*best, true);
+                        deschedule(twin.queue, *best, Ticks{below(random, 3)}, true);
                     });
                 }
                 break;
@@ -215,8 +214,7 @@ TEST(Keys, TheBaseFollowsAtTheLightestWeight) {
             Entity* best = pick_and_run(twin.queue);
             ASSERT_EQ(best, twin.best());
             twin.change(*best, [&] {
-                twin.queue.charge_run(*best, Ticks{kRuntimeCap - below(random, 5)});
-                twin.queue.stop(*best, true);
+                deschedule(twin.queue, *best, Ticks{kRuntimeCap - below(random, 5)}, true);
             });
             ASSERT_EQ(twin.queue.floor(), twin.best()->pass);
             ASSERT_TRUE(size > 100 || twin.queue.consistent());
@@ -233,10 +231,7 @@ TEST(Keys, AtTheTopOfTheRangeTiesDecide) {
     for (int step = 0; step < 20; ++step) {
         Entity* best = pick_and_run(twin.queue);
         ASSERT_EQ(best, twin.best());
-        twin.change(*best, [&] {
-            twin.queue.charge_run(*best, Ticks{kRuntimeCap});
-            twin.queue.stop(*best, true);
-        });
+        twin.change(*best, [&] { deschedule(twin.queue, *best, Ticks{kRuntimeCap}, true); });
     }
     EXPECT_EQ(twin.queue.floor(), U128::max());
     EXPECT_TRUE(twin.queue.consistent());

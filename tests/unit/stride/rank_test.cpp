@@ -143,7 +143,7 @@ TEST(Floor, CountsTheRunningBudgetAtItsLastCharge) {
     ASSERT_EQ(pick_and_run(queue), &runner);
     queue.raise_if_changed();
     EXPECT_EQ(queue.floor(), U128{10});
-    queue.charge(runner, Ticks{5});
+    charge(queue, runner, Ticks{5});
     EXPECT_EQ(queue.floor(), U128{10 + 5 * kStride});
 }
 
@@ -153,7 +153,7 @@ TEST(Floor, ABillToABudgetThatSleepsMovesItsPassAlone) {
     wake_with(queue, crowd.add(1, 10));
     queue.raise_if_changed();
     Entity& sleeper = crowd.add(1, 3);
-    queue.charge(sleeper, Ticks{1});
+    charge(queue, sleeper, Ticks{1});
     EXPECT_EQ(sleeper.pass, U128{3 + kStride});
     EXPECT_EQ(queue.floor(), U128{10});
     EXPECT_FALSE(sleeper.queued());
@@ -168,8 +168,7 @@ TEST(Queued, ARunningBudgetStaysAndIsNotPicked) {
     EXPECT_TRUE(runner->queued());
     EXPECT_EQ(queue.size(), 1U);
     EXPECT_EQ(queue.pick(), nullptr);
-    queue.charge_run(*runner, Ticks{10});
-    queue.stop(*runner, true);
+    deschedule(queue, *runner, Ticks{10}, true);
     EXPECT_TRUE(runner->queued());
     EXPECT_EQ(queue.pick(), runner);
 }
@@ -180,13 +179,11 @@ TEST(Queued, ABudgetWhoseThreadBlocksLeavesUnlessAnotherIsLeft) {
     Entity& pair = crowd.add();
     wake_with(queue, pair, 2);
     pick_and_run(queue);
-    queue.charge_run(pair, Ticks{1});
-    queue.stop(pair, false);
+    deschedule(queue, pair, Ticks{1}, false);
     EXPECT_TRUE(pair.queued());
     EXPECT_EQ(pair.threads(), 1U);
     pick_and_run(queue);
-    queue.charge_run(pair, Ticks{1});
-    queue.stop(pair, false);
+    deschedule(queue, pair, Ticks{1}, false);
     EXPECT_FALSE(pair.queued());
     EXPECT_TRUE(queue.empty());
 }
@@ -201,10 +198,8 @@ TEST(Queued, ABudgetRunsOnAsManyHartsAsItHasThreadsAtOnePass) {
     EXPECT_EQ(pick_and_run(queue), &pair);
     EXPECT_EQ(pick_and_run(queue), &pair);
     EXPECT_EQ(queue.pick(), &crowd[1]);
-    queue.charge_run(pair, Ticks{100});
-    queue.stop(pair, true);
-    queue.charge_run(pair, Ticks{100});
-    queue.stop(pair, true);
+    deschedule(queue, pair, Ticks{100}, true);
+    deschedule(queue, pair, Ticks{100}, true);
     EXPECT_EQ(pair.pass, U128{100 * kStride});
 }
 
@@ -222,16 +217,6 @@ TEST(Queued, ALastThreadThatEndsMidEntryLiesDormantUntilTheReconcile) {
     queue.add_waiting(entity);
     EXPECT_FALSE(queue.has_dormant());
     EXPECT_EQ(queue.pick(), &entity);
-}
-
-TEST(Charge, ADeschedulePaysAtLeastOneTick) {
-    Queue queue;
-    Crowd crowd;
-    Entity& entity = crowd.add(4);
-    wake_with(queue, entity);
-    pick_and_run(queue);
-    queue.charge_run(entity, Ticks{0});
-    EXPECT_EQ(entity.pass, U128{kMinCharge * kStride / 4});
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "tests/unit/stride/support.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <iomanip>
@@ -26,6 +27,16 @@ void wake_with(Queue& queue, Entity& entity, u32 threads) {
     for (u32 thread = 0; thread < threads; ++thread)
         queue.add_waiting(entity);
     queue.wake(entity);
+}
+
+void charge(Queue& queue, Entity& entity, Ticks ticks) {
+    queue.fold(entity, ticks);
+    if (entity.queued()) queue.raise();
+}
+
+void deschedule(Queue& queue, Entity& entity, Ticks ticks, bool stays_ready) {
+    charge(queue, entity, std::max(ticks, Ticks{kMinCharge}));
+    queue.stop(entity, stays_ready);
 }
 
 Entity* pick_and_run(Queue& queue) {

@@ -67,6 +67,12 @@ class Crowd {
 /// Gives `entity` that many waiting threads and wakes it.
 void wake_with(Queue& queue, Entity& entity, u32 threads = 1);
 
+/// A charge: folds, and raises the floor if the budget is queued.
+void charge(Queue& queue, Entity& entity, Ticks ticks);
+
+/// The charge of a hart's own budget, then its thread stops.
+void deschedule(Queue& queue, Entity& entity, Ticks ticks, bool stays_ready);
+
 /// Puts the best budget on a hart; null if none waits.
 Entity* pick_and_run(Queue& queue);
 

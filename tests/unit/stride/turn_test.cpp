@@ -25,8 +25,7 @@ void fill(Pair& pair, const std::vector<Budget>& budgets) {
 }
 
 Entity& long_way(Queue& queue, Entity& runner, Ticks ticks) {
-    queue.charge_run(runner, ticks);
-    queue.stop(runner, true);
+    deschedule(queue, runner, ticks, true);
     queue.raise_if_changed();
     return *pick_and_run(queue);
 }
@@ -95,6 +94,18 @@ TEST(Turn, LeavesWhatTheStepsLeaveInLargeQueues) {
     Random random(11);
     for (int round = 0; round < 30; ++round)
         ASSERT_NO_FATAL_FAILURE(slice_ends(random, 500, 40)) << round;
+}
+
+TEST(Turn, PaysAtLeastOneTick) {
+    Queue queue;
+    Crowd crowd;
+    Entity& alone = crowd.add(4);
+    wake_with(queue, alone);
+    pick_and_run(queue);
+    queue.turn(alone, Ticks{0});
+    EXPECT_EQ(alone.pass, U128{kMinCharge * kStride / 4});
+    queue.turn(alone, Ticks{2});
+    EXPECT_EQ(alone.pass, U128{3 * kStride / 4});
 }
 
 TEST(Turn, ALoneRunnerRunsOn) {
