@@ -110,6 +110,20 @@ inline void set_compare(u64 when) noexcept {
     csr_write<kStimecmp>(static_cast<Word>(when));
 }
 
+/// Lets a hart that was kicked run before this one goes on, where harts take turns on one host thread: an
+/// emulator ends a turn at wfi, and otherwise only when the next timer is due. The timer is pending
+/// meanwhile, so a machine whose harts run at once goes on at once. Needs Sstc.
+inline void yield_turn() noexcept {
+    const Word low = csr_read<kStimecmp>();
+    Word high = 0;
+    if constexpr (sizeof(Word) == 4) {
+        high = csr_read<kStimecmph>();
+    }
+    set_compare(0);
+    wait_for_interrupt();
+    set_compare(static_cast<u64>(high) << (sizeof(Word) == 4 ? 32 : 0) | low);
+}
+
 /// One call of the firmware.
 inline sbi::Result call_firmware(sbi::Word extension, sbi::Word function, sbi::Word first = 0,
                                  sbi::Word second = 0, sbi::Word third = 0) noexcept {

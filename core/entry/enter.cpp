@@ -21,19 +21,18 @@ Ticks wanted_timer(const Kernel& kernel, const Hart& hart) {
     return hart.thread != nullptr && hart.slice_end < due ? hart.slice_end : due;
 }
 
-// A timer that another hart should have armed earlier than it has: that hart is told, and arms it
-// as it leaves.
-void tell_late_timers(Kernel& kernel, Hart& self) {
-    if (!kernel.timers_moved) return;
+// Harts whose timers should be armed earlier than they are: each is told, once the lock is free, and arms its own as it leaves.
+HartMask late_timers(Kernel& kernel, const Hart& self) {
+    HartMask late{};
+    if (!kernel.timers_moved) return late;
     kernel.timers_moved = false;
-    if (kernel.online == 1 || kernel.payers.empty()) return;
-    u32 late = 0;
+    if (kernel.online == 1 || kernel.payers.empty()) return late;
     for (u32 index = 0; index < kernel.hart_count; ++index) {
-        Hart& hart = kernel.harts[index];
+        const Hart& hart = kernel.harts[index];
         if (!hart.online || &hart == &self || wanted_timer(kernel, hart) >= hart.armed) continue;
-        late |= HartMask::of(hart.index).bits;
+        late.bits |= HartMask::of(hart.index).bits;
     }
-    if (late != 0) kernel.port.kick(self.index, HartMask{late});
+    return late;
 }
 
 abi::FaultCode code_of(FaultKind kind) {
@@ -148,7 +147,7 @@ Port::Context* leave_kernel(Kernel& kernel, Hart& hart) {
         hart.slice_open = false;
         sched::bill(kernel, hart, now, hart.runner, TraceCharge::user);
     }
-    tell_late_timers(kernel, hart);
+    HartMask late = late_timers(kernel, hart);
     Ticks wanted = wanted_timer(kernel, hart);
     bool arm = wanted != hart.armed;
     hart.armed = wanted;
@@ -157,6 +156,7 @@ Port::Context* leave_kernel(Kernel& kernel, Hart& hart) {
                        hart.runner == nullptr ? 0 : hart.runner->head.id, hart.since.value,
                        next == nullptr ? 0 : hart.slice_end.value, static_cast<u32>(hart.leave));
     kernel.lock.release(kernel.port, hart.index);
+    if (!late.empty()) kernel.port.kick(hart.index, late);
     if (arm) {
         if (wanted == kNever) {
             kernel.port.disarm(hart.index);

@@ -110,6 +110,9 @@ void Port::kick(HartIndex, HartMask harts) noexcept {
         }
         riscv::call_firmware(sbi::kIpi, sbi::ipi::kSend, bits, static_cast<sbi::Word>(base));
     }
+    if (compare_register) {
+        riscv::yield_turn();
+    }
 }
 
 bool Port::make_context(HartIndex, Context& context, const ContextStart& start) noexcept {
