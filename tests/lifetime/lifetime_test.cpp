@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <dirent.h>
+#include <sys/resource.h>
 
 #include <fstream>
 #include <memory>
@@ -42,7 +43,7 @@ void launch(rt::Env& env) {
     auto* counts = reinterpret_cast<Counts*>(env.argument());
     const rt::Budget users = env.start_handle<rt::Budget>(abi::kBootUsers);
     u64* pieces = counts->pieces;
-    for (u64 weight : {100, 300}) {
+    for (const u64 weight : {u64{100}, u64{300}}) {
         rt::Result<rt::Budget> budget = rt::budget_create(
             env.records(), users, {.pages = kWorkerPages, .processes = 1, .weight = weight});
         if (!budget.ok() || !rt::start_copy<spin>(env.records(), budget.value(),
@@ -144,7 +145,16 @@ TEST(Lifetime, KernelsOnOsThreadsLeaveNoThreadsTimersOrFiles) {
     EXPECT_LT(mappings(), maps_before + kTimes);
 }
 
+// A machine's RAM is an open file, and the usual soft limit is 1,024.
+void allow_files() {
+    rlimit limit{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit.rlim_cur = limit.rlim_max;
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
 TEST(Lifetime, AThousandKernelsLiveInOneProcess) {
+    ASSERT_NO_FATAL_FAILURE(allow_files());
     std::vector<std::unique_ptr<Whole>> all;
     for (u32 i = 0; i < kKernels; ++i) {
         // Every fifth has the same seed.
