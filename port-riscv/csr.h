@@ -110,18 +110,12 @@ inline void set_compare(u64 when) noexcept {
     csr_write<kStimecmp>(static_cast<Word>(when));
 }
 
-/// Lets a hart that was kicked run before this one goes on, where harts take turns on one host thread: an
-/// emulator ends a turn at wfi, and otherwise only when the next timer is due. The timer is pending
-/// meanwhile, so a machine whose harts run at once goes on at once. Needs Sstc.
-inline void yield_turn() noexcept {
-    const Word low = csr_read<kStimecmp>();
-    Word high = 0;
-    if constexpr (sizeof(Word) == 4) {
-        high = csr_read<kStimecmph>();
+inline u64 read_compare() noexcept {
+    if constexpr (sizeof(Word) == 8) {
+        return csr_read<kStimecmp>();
+    } else {
+        return static_cast<u64>(csr_read<kStimecmph>()) << 32 | csr_read<kStimecmp>();
     }
-    set_compare(0);
-    wait_for_interrupt();
-    set_compare(static_cast<u64>(high) << (sizeof(Word) == 4 ? 32 : 0) | low);
 }
 
 /// One call of the firmware.

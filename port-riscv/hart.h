@@ -31,6 +31,7 @@ struct alignas(BLOCK_WORDS * sizeof(Word)) HartBlock {
     std::atomic<u32> alive;  ///< a started hart has reached C++
     Kernel* kernel;
     u64 id;             ///< hardware hart id
+    u64 timer;          ///< what the firmware's timer is set to, without Sstc
     u32 plic_context;   ///< its S-mode context at the interrupt controller
     u32 code_seen;      ///< Port's count of code changes when it last fetched afresh
     u32 faulted;        ///< it is in the panic page

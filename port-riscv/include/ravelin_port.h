@@ -32,10 +32,10 @@ class Port {
 
     void arm(HartIndex hart, Ticks when) noexcept {
         const Ticks last = now(hart) + farthest;
-        set_timer(when < last ? when.value : last.value);
+        set_timer(hart, when < last ? when.value : last.value);
     }
 
-    void disarm(HartIndex) noexcept { set_timer(kNever.value); }
+    void disarm(HartIndex hart) noexcept { set_timer(hart, kNever.value); }
 
     // Harts.
     bool start(HartIndex hart, HartIndex other) noexcept;
@@ -161,14 +161,16 @@ class Port {
     std::byte seed[32] = {};
 
   private:
-    void set_timer(u64 when) noexcept {
+    void set_timer(HartIndex hart, u64 when) noexcept {
         if (compare_register) {
             riscv::set_compare(when);
         } else {
+            block(hart).timer = when;
             set_firmware_timer(when);
         }
     }
     void set_firmware_timer(u64 when) noexcept;
+    void yield_turn(HartIndex hart) noexcept;
 
     void fetch_new_code(HartIndex hart) noexcept {
         if (block(hart).code_seen != code_changes) {

@@ -85,6 +85,7 @@ void find_harts(Port& port, u64 boot_id) {
         HartBlock& block = *new (&Port::block({count})) HartBlock{};
         block.index = {count};
         block.id = hart.id;
+        block.timer = kNever.value;
         block.plic_context = *hart.context;
         port.compare_register = port.compare_register && hart.sstc;
         ++count;

@@ -72,25 +72,24 @@ bool Port::start(HartIndex hart, HartIndex other) noexcept {
         why = " did not start in time";
         while (started.alive.load(std::memory_order_acquire) == 0 && riscv::read_clock() < end) {
             // The hart's own kick ends the wait early; one that is pending already is the kernel's.
-            set_timer(riscv::read_clock() + board.timebase / 1000);
+            set_timer(hart, riscv::read_clock() + board.timebase / 1000);
             const Word pending = riscv::csr_read<riscv::kSip>() & riscv::kSoftware;
             riscv::csr_write<riscv::kSie>(riscv::kTimer | (riscv::kSoftware & ~pending));
             riscv::wait_for_interrupt();
         }
         riscv::csr_write<riscv::kSie>(riscv::kEveryInterrupt);
         // The kernel had armed a timer, which this took: it comes early.
-        set_timer(0);
+        set_timer(hart, 0);
     }
     u32 state = 0;
     if (!started.alive.compare_exchange_strong(state, riscv::kHartGivenUp)) {
         return true;
     }
     write(riscv::Line{}.text("ravelin: hart id ").number(started.id).text(why).end());
-    static_cast<void>(hart);
     return false;
 }
 
-void Port::kick(HartIndex, HartMask harts) noexcept {
+void Port::kick(HartIndex hart, HartMask harts) noexcept {
     // One call reaches the ids from a base on that fit a register's bits; boards number closely.
     constexpr u32 kBits = sizeof(Word) * 8;
     while (!harts.empty()) {
@@ -110,9 +109,17 @@ void Port::kick(HartIndex, HartMask harts) noexcept {
         }
         riscv::call_firmware(sbi::kIpi, sbi::ipi::kSend, bits, static_cast<sbi::Word>(base));
     }
-    if (compare_register) {
-        riscv::yield_turn();
-    }
+    yield_turn(hart);
+}
+
+// Lets a kicked hart run before this one goes on where harts take turns on one host thread: an emulator
+// ends a turn at wfi, and otherwise only when the next timer is due. This hart's own timer is made
+// pending meanwhile, so that a machine whose harts run at once goes on at once.
+void Port::yield_turn(HartIndex hart) noexcept {
+    const u64 timer = compare_register ? riscv::read_compare() : block(hart).timer;
+    set_timer(hart, 0);
+    riscv::wait_for_interrupt();
+    set_timer(hart, timer);
 }
 
 bool Port::make_context(HartIndex, Context& context, const ContextStart& start) noexcept {
