@@ -132,8 +132,9 @@ class Port {
         }
         Turn& turn = turns_[hart.value];
         const Cost cost = kCosts[static_cast<unsigned>(done)];
-        turn.random = turn.random * kRandomFactor + kRandomStep;
-        turn.time += u64{count} * cost.least + ((turn.random >> 40) * cost.spread * count >> 24);
+        turn.random += kRandomStep;
+        const u64 random = (turn.random ^ turn.random >> 29) * kRandomFactor >> 40;
+        turn.time += u64{count} * cost.least + (random * cost.spread * count >> 24);
         if (turn.time > horizon_) {
             pass_turn(hart);
         }
@@ -179,9 +180,10 @@ class Port {
     };
     static_assert(sizeof kCosts / sizeof kCosts[0] == kWorkKinds);
 
-    // Knuth's MMIX generator; only its high bits are used.
-    static constexpr u64 kRandomFactor = 6364136223846793005u;
-    static constexpr u64 kRandomStep = 1442695040888963407u;
+    // A counter and a hash of it (the constants of splitmix64): the chain from one cost to the next
+    // is one addition. Only high bits are used.
+    static constexpr u64 kRandomStep = 0x9e3779b97f4a7c15u;
+    static constexpr u64 kRandomFactor = 0xbf58476d1ce4e5b9u;
 
     explicit Port(hosted::Machine& machine) : machine_(machine) {}
 

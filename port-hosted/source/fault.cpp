@@ -107,6 +107,7 @@ ucontext_t& saved(GuestThread& thread) {
 
 // Runs on the fault stack, from its top, each time a handler diverted the thread.
 [[noreturn]] void trampoline(GuestThread* thread) {
+    fiber_is_outermost();
     fiber_bottom();
     switch_to_loop(*thread, thread->why.load(std::memory_order_relaxed));
     enter_user(*thread);

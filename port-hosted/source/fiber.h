@@ -111,6 +111,12 @@ inline void fiber_drop([[maybe_unused]] Fiber& fiber) {
     asm volatile(".cfi_undefined 16");
 }
 
+/// Said by the function that a fiber begins in: no frame lies above it, whatever is on the stack
+/// there. Debuggers and profilers end a backtrace with it.
+[[gnu::always_inline]] inline void fiber_is_outermost() {
+    asm volatile(".cfi_undefined rip");
+}
+
 /// What `self` does first when it was switched to.
 inline void fiber_arrived([[maybe_unused]] Fiber& self, Transfer transfer) {
     Fiber& from = *static_cast<Fiber*>(transfer.data);

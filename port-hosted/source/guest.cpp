@@ -31,6 +31,7 @@ Machine& machine_of(GuestThread& thread) {
 }  // namespace
 
 void guest_entry(Transfer transfer) {
+    fiber_is_outermost();
     fiber_bottom();
     GuestThread& thread = this_thread();
     fiber_arrived(thread.fiber, transfer);

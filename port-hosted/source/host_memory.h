@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
@@ -9,6 +10,36 @@
 #include <utility>
 
 namespace ravelin::hosted {
+
+/// An unnamed file of zero bytes in memory, closed by its destructor.
+class HostFile {
+  public:
+    HostFile() = default;
+    /// Throws std::system_error if the host refuses. `name` is what /proc shows.
+    HostFile(const char* name, std::size_t size) : number_(::memfd_create(name, MFD_CLOEXEC)) {
+        if (number_ < 0 || ::ftruncate(number_, static_cast<off_t>(size)) != 0) {
+            const int error = errno;
+            close();
+            throw std::system_error(error, std::generic_category(), "memfd");
+        }
+    }
+    HostFile& operator=(HostFile&& other) noexcept {
+        std::swap(number_, other.number_);
+        return *this;
+    }
+    ~HostFile() { close(); }
+
+    int number() const { return number_; }
+
+  private:
+    void close() const {
+        if (number_ >= 0) {
+            ::close(number_);
+        }
+    }
+
+    int number_ = -1;
+};
 
 /// A mapping, unmapped by its destructor. Not reserved against the host's commit limit: a page
 /// costs memory when it is first written.

@@ -1,9 +1,8 @@
-// The machine and the loop of its harts; the port's functions that are not inline. See machine.h.
+// The machine and the loop of its harts. See machine.h.
 
 #include "port-hosted/source/machine.h"
 
 #include <link.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,16 +27,6 @@ constexpr u64 kBootTime = 1'000;
 // The frames that a strict machine's RAM lacks in its middle.
 constexpr u32 kHoleFrames = 16;
 
-// A strict machine's timer comes early rather than farther away than this.
-constexpr u64 kStrictFarthest = kTimebase;
-
-u64 mix(u64 seed, u64 purpose) {
-    u64 value = seed + purpose * 0x9e3779b97f4a7c15u;
-    value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9u;
-    value = (value ^ value >> 27) * 0x94d049bb133111ebu;
-    return value ^ value >> 31;
-}
-
 int find_image(dl_phdr_info* info, std::size_t, void* found) {
     Image& image = *static_cast<Image*>(found);
     image.base = info->dlpi_addr;
@@ -60,6 +49,9 @@ void check(const HostedOptions& options) {
     }
     if (options.trace_mib > 4'096) {
         throw std::invalid_argument("trace: 0 to 4096 MiB");
+    }
+    if (options.window_pages < 1 || options.window_pages > Windows::kMostEntries) {
+        throw std::invalid_argument("window pages: 1 to " + std::to_string(Windows::kMostEntries));
     }
 }
 
@@ -102,19 +94,10 @@ Machine::Machine(const HostedOptions& wanted)
       limit(options.limit.value_or(kNever).value),
       frames(1 + (options.memory_mib + options.trace_mib) * kFramesInMib),
       random_state(mix(options.seed, 1)) {
-    memory_file =
-        static_cast<int>(::syscall(SYS_memfd_create, "ravelin-ram", 1u /* MFD_CLOEXEC */));
-    if (memory_file < 0) {
-        throw std::system_error(errno, std::generic_category(), "memfd_create");
-    }
     const std::size_t bytes = std::size_t{frames} * kPageSize;
-    if (::ftruncate(memory_file, static_cast<off_t>(bytes)) != 0) {
-        const int error = errno;
-        ::close(memory_file);
-        throw std::system_error(error, std::generic_category(), "ftruncate");
-    }
-    ram = HostMemory(bytes, PROT_READ | PROT_WRITE, memory_file);
-    windows = std::make_unique<Windows>(Windows::Ram{memory_file, ram.start(), frames},
+    memory_file = HostFile("ravelin-ram", bytes);
+    ram = HostMemory(bytes, PROT_READ | PROT_WRITE, memory_file.number());
+    windows = std::make_unique<Windows>(Windows::Ram{memory_file.number(), ram.start(), frames},
                                         options.window_pages, options.strict, mix(options.seed, 2));
     for (u32 i = 0; i < options.harts; ++i) {
         harts[i] = std::make_unique<Hart>();
@@ -153,7 +136,6 @@ Machine::~Machine() {
             fiber_drop(hart->loop);
         }
     }
-    ::close(memory_file);
 }
 
 u64 Machine::random() {
@@ -273,38 +255,11 @@ void Machine::set_line(u32 source, bool high) {
 }
 
 void Machine::loop_entry(Transfer transfer) {
+    fiber_is_outermost();
     fiber_bottom();
     Hart& hart = *current_hart();
     fiber_arrived(hart.loop, transfer);
     hart.machine->loop(hart);
-}
-
-void Machine::loop(Hart& hart) {
-    Port::Context* next =
-        hart.index.value == 0 ? boot(*kernel, *program) : hart_online(*kernel, hart.index);
-    for (;;) {
-        const Trap trap = next != nullptr ? run_user(hart, *next) : idle(hart);
-        hart.entries.store(hart.entries.load(std::memory_order_relaxed) + 1,
-                           std::memory_order_relaxed);
-        if (!real) {
-            // Every entry takes time, whatever the cost model says.
-            Port::Turn& mine = turn(hart);
-            if (++mine.time > port.horizon_) {
-                block(hart, hart.loop, mine.time, false);
-            }
-        }
-        next = enter(*kernel, hart.index, trap);
-    }
-}
-
-bool Machine::interrupt_due(Hart& hart) {
-    const Port::Turn& mine = turn(hart);
-    if (interrupts.asserted()) {
-        return true;
-    }
-    return real ? hart.kicked.load(std::memory_order_seq_cst) != 0 ||
-                      mine.armed <= Port::real_now().value
-                : mine.kick_at <= mine.time || mine.armed <= mine.time;
 }
 
 // In the order in which RISC-V takes them: external, software, timer. A timer's stays pending until
@@ -326,7 +281,9 @@ bool Machine::take_interrupt(Hart& hart, Trap& trap) {
     return true;
 }
 
-Trap Machine::run_user(Hart& hart, Port::Context& context) {
+// Inlined into the loop: a return behind a switch of stacks is always predicted wrong, and costs as
+// much as the switch.
+[[gnu::always_inline]] inline Trap Machine::run_user(Hart& hart, Port::Context& context) {
     for (;;) {
         if (real) {
             if (stopping) {
@@ -407,6 +364,24 @@ Trap Machine::idle(Hart& hart) {
     }
 }
 
+void Machine::loop(Hart& hart) {
+    Port::Context* next =
+        hart.index.value == 0 ? boot(*kernel, *program) : hart_online(*kernel, hart.index);
+    for (;;) {
+        const Trap trap = next != nullptr ? run_user(hart, *next) : idle(hart);
+        hart.entries.store(hart.entries.load(std::memory_order_relaxed) + 1,
+                           std::memory_order_relaxed);
+        if (!real) {
+            // Every entry takes time, whatever the cost model says.
+            Port::Turn& mine = turn(hart);
+            if (++mine.time > port.horizon_) {
+                block(hart, hart.loop, mine.time, false);
+            }
+        }
+        next = enter(*kernel, hart.index, trap);
+    }
+}
+
 // The host's side of a thread that runs for the first time; null if its entry is no code, so that
 // it faults instead.
 GuestThread* Machine::begin(Port::Context& context) {
@@ -420,171 +395,6 @@ GuestThread* Machine::begin(Port::Context& context) {
     }
     thread->context = &context;
     return thread;
-}
-
-}  // namespace ravelin::hosted
-
-namespace ravelin {
-
-using hosted::panic;
-
-Ticks Port::real_now() noexcept {
-    timespec now;
-    ::clock_gettime(CLOCK_MONOTONIC, &now);
-    constexpr u64 kNanos = 1'000'000'000 / hosted::kTimebase;
-    return {static_cast<u64>(now.tv_sec) * hosted::kTimebase +
-            static_cast<u64>(now.tv_nsec) / kNanos};
-}
-
-void Port::arm_slowly(HartIndex hart) noexcept {
-    Turn& turn = turns_[hart.value];
-    if (machine_.options.strict && turn.armed != kNever.value) {
-        turn.armed = std::min(turn.armed, now(hart).value + hosted::kStrictFarthest);
-    }
-    if (real_) {
-        machine_.set_timer(*machine_.harts[hart.value]);
-    }
-}
-
-void Port::pass_turn(HartIndex hart) noexcept {
-    hosted::Hart& mine = *machine_.harts[hart.value];
-    machine_.block(mine, mine.loop, turns_[hart.value].time, false);
-}
-
-bool Port::start(HartIndex hart, HartIndex other) noexcept {
-    if (other.value >= board_.harts) {
-        return false;
-    }
-    return real_ ? machine_.start_thread(other) : machine_.start_virtual(hart, other);
-}
-
-void Port::kick(HartIndex hart, HartMask harts) noexcept {
-    if (real_) {
-        machine_.kick_real(harts);
-    } else {
-        machine_.kick_virtual(hart, harts);
-    }
-}
-
-void Port::wait(HartIndex hart) noexcept {
-    hosted::Hart& mine = *machine_.harts[hart.value];
-    if (real_) {
-        machine_.wait_real(mine);
-    } else {
-        machine_.wait_virtual(mine);
-    }
-}
-
-bool Port::make_context(HartIndex, Context& context, const ContextStart& start) noexcept {
-    if (machine_.contexts.load(std::memory_order_relaxed) == hosted::StackPool::kMostSlots) {
-        return false;
-    }
-    machine_.contexts.fetch_add(1, std::memory_order_relaxed);
-    context = {.registers = {start.argument},
-               .entry = start.entry,
-               .stack = start.stack,
-               .thread = nullptr,
-               .space = start.space,
-               .made = 1,
-               .again = 0,
-               .was_call = 0};
-    return true;
-}
-
-void Port::drop_context(HartIndex, Context& context) noexcept {
-    if (context.made == 0) {
-        panic("drop_context: a context that was never made");
-    }
-    if (context.thread != nullptr) {
-        machine_.stacks.give(*context.thread);
-    }
-    machine_.contexts.fetch_sub(1, std::memory_order_relaxed);
-    context = {};
-}
-
-void Port::activate(HartIndex hart, FrameNumber root, u32 space) noexcept {
-    machine_.windows->activate(hart, root, space);
-}
-
-void Port::flush(HartIndex hart, u32 space, Word address, u32 count) noexcept {
-    machine_.windows->flush(hart, space, address, count);
-}
-
-void Port::release_space(HartIndex hart, u32 space) noexcept {
-    machine_.windows->release(hart, space);
-}
-
-void Port::assert_frame_unmapped(FrameNumber frame) noexcept {
-    machine_.windows->assert_unmapped(frame);
-}
-
-u32 Port::claim(HartIndex) noexcept {
-    return machine_.interrupts.claim();
-}
-
-void Port::complete(HartIndex, u32 source) noexcept {
-    machine_.interrupts.complete(source);
-}
-
-void Port::set_enabled(HartIndex, u32 source, bool on) noexcept {
-    machine_.interrupts.set_enabled(source, on);
-}
-
-void Port::console(HartIndex, std::span<const char> bytes) noexcept {
-    if (machine_.options.console) {
-        machine_.options.console(bytes);
-        return;
-    }
-    while (!bytes.empty()) {
-        const ssize_t wrote = ::write(1, bytes.data(), bytes.size());
-        if (wrote <= 0 && errno != EINTR) {
-            return;  // nobody reads it any more
-        }
-        bytes = bytes.subspan(static_cast<std::size_t>(std::max<ssize_t>(wrote, 0)));
-    }
-}
-
-void Port::entropy(std::span<std::byte, 32> seed) noexcept {
-    for (u64 i = 0; i < 4; ++i) {
-        const u64 word = hosted::mix(machine_.options.seed, 32 + i);
-        std::memcpy(seed.data() + 8 * i, &word, 8);
-    }
-}
-
-void Port::reset(HartIndex hart, ResetKind kind) noexcept {
-    hosted::Hart& mine = *machine_.harts[hart.value];
-    const hosted::End end = kind == ResetKind::off      ? hosted::End::off
-                            : kind == ResetKind::reboot ? hosted::End::reboot
-                                                        : hosted::End::off_failed;
-    machine_.finish(mine, mine.loop, end, now(hart).value);
-}
-
-}  // namespace ravelin
-
-namespace ravelin::hosted {
-
-HostedMachine::HostedMachine(const HostedOptions& options)
-    : machine_(std::make_unique<Machine>(options)) {}
-HostedMachine::~HostedMachine() = default;
-
-Port& HostedMachine::port() {
-    return machine_->port;
-}
-
-BootProgram HostedMachine::boot_program(void (*entry)(Word argument), Word argument) {
-    return {.entry = entry_value(entry), .stack = 0, .argument = argument, .segments = {}};
-}
-
-Result HostedMachine::run(Kernel& kernel, const BootProgram& program) {
-    return machine_->run(kernel, program);
-}
-
-void HostedMachine::set_line(u32 source, bool high) {
-    machine_->set_line(source, high);
-}
-
-Word entry_value(void (*entry)(Word argument)) {
-    return reinterpret_cast<Word>(entry) - image().base;
 }
 
 }  // namespace ravelin::hosted

@@ -53,6 +53,14 @@ class AlternateStack {
     stack_t before_{};
 };
 
+/// A number decided by the run's seed, another one for each purpose (splitmix64).
+constexpr u64 mix(u64 seed, u64 purpose) {
+    u64 value = seed + purpose * 0x9e3779b97f4a7c15u;
+    value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9u;
+    value = (value ^ value >> 27) * 0x94d049bb133111ebu;
+    return value ^ value >> 31;
+}
+
 /// A mapping for a hart's kernel stack, with a guard page below.
 class KernelStack {
   public:
@@ -149,7 +157,7 @@ struct Machine {
     bool real;
     u64 limit;  ///< kNever's value: none
     u32 frames;
-    int memory_file = -1;
+    HostFile memory_file;
     HostMemory ram;
     std::vector<RamRun> ram_runs;
     std::vector<DeviceFact> devices;
@@ -171,5 +179,15 @@ struct Machine {
     std::atomic<bool> stopping{false};
     Result result;
 };
+
+inline bool Machine::interrupt_due(Hart& hart) {
+    const Port::Turn& mine = turn(hart);
+    if (interrupts.asserted()) {
+        return true;
+    }
+    return real ? hart.kicked.load(std::memory_order_seq_cst) != 0 ||
+                      mine.armed <= Port::real_now().value
+                : mine.kick_at <= mine.time || mine.armed <= mine.time;
+}
 
 }  // namespace ravelin::hosted

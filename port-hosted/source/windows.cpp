@@ -64,7 +64,7 @@ Windows::Hold::Hold(std::atomic<bool>& flag) : flag_(flag) {
 
 Windows::Windows(const Ram& ram, u32 capacity, bool strict, u64 seed)
     : ram_(ram),
-      capacity_(std::clamp<u32>(capacity, 1, kMostEntries)),
+      capacity_(capacity),
       strict_(strict),
       random_(seed | 1),
       entries_memory_(kMostEntries * sizeof(Entry), PROT_READ | PROT_WRITE),

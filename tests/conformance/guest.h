@@ -16,10 +16,10 @@ enum class Order : unsigned {
     illegal,   ///< an instruction that is none
     work,      ///< spins for 2 ticks
     clock,     ///< result: the clock
-    pattern,  ///< the call has all registers but 0 in a pattern from 2; result: the first place
-              ///< whose answer is not in the pattern from 3, or kCallRegisters
-    keep,     ///< keeps values over 2 calls with result kKept; result: how many got lost
-    finish,  ///< returns from the thread's function
+    pattern,   ///< the call has all registers but 0 in a pattern from 2; result: the first place
+               ///< whose answer is not in the pattern from 3, or kCallRegisters
+    keep,      ///< keeps values over 2 calls with result kKept; result: how many got lost
+    finish,    ///< returns from the thread's function
 };
 
 inline constexpr rt::Word kReady = 0x7ead;

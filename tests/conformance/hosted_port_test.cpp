@@ -949,6 +949,8 @@ TEST(Host, OptionsOutOfRangeAreRefused) {
     refused([](HostedOptions& options) { options.harts = kMaxHarts + 1; });
     refused([](HostedOptions& options) { options.memory_mib = 0; });
     refused([](HostedOptions& options) { options.memory_mib = 5'000; });
+    refused([](HostedOptions& options) { options.window_pages = 0; });
+    refused([](HostedOptions& options) { options.window_pages = 20'000; });
     HostedMachine machine(small());
     EXPECT_THROW(machine.set_line(0, true), std::invalid_argument);
     EXPECT_THROW(machine.set_line(1'024, true), std::invalid_argument);
