@@ -21,7 +21,7 @@ using workload::Team;
 constexpr u64 kWeight = 100;
 constexpr u32 kSleepers = 30;
 constexpr u64 kDeadlines = 64;
-constexpr Micros kPeriod = rt::milliseconds(2);
+constexpr Micros kPeriod = rt::milliseconds(5);
 constexpr u64 kPagesPerThread = 8;
 constexpr Micros kEarlyBy = rt::milliseconds(15);
 
