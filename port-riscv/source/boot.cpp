@@ -286,6 +286,7 @@ extern "C" Port::Context* ravelin_boot(Word hart_id, Word tree_address) noexcept
     port.farthest = {found.timebase};
     find_harts(port, hart_id);
     find_devices(port);
+    port.disarm({});
 
     Ranges usable;
     Ranges mapped;

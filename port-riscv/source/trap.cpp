@@ -90,6 +90,8 @@ extern "C" Port::Context* ravelin_secondary(HartBlock* block) noexcept {
             wait_for_interrupt();
         }
     }
+    // A compare register that was never written is due.
+    machine().disarm(block->index);
     machine().kick(block->index, HartMask::of({}));
     return settle(*block, hart_online(*block->kernel, block->index));
 }
