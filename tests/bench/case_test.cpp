@@ -132,17 +132,20 @@ TEST_F(CaseFile, UnknownKeys) {
 TEST_F(CaseFile, WrongTypes) {
     EXPECT_EQ(bad("description = 3\n"), "sample.toml:1: description must be a string");
     EXPECT_EQ(bad("description = 'x'\nharts = '2'\n"), "sample.toml:2: harts must be an integer");
-    EXPECT_EQ(bad("description = 'x'\nharts = [1,\n 2.5]\n"), "sample.toml:3: harts must be an integer");
+    EXPECT_EQ(bad("description = 'x'\nharts = [1,\n 2.5]\n"),
+              "sample.toml:3: harts must be an integer");
     EXPECT_EQ(bad("description = 'x'\nkeep_harts = 1\n"),
               "sample.toml:2: keep_harts must be true or false");
     EXPECT_EQ(bad("description = 'x'\nports = 'hosted'\n"),
               "sample.toml:2: ports must be a list of strings");
-    EXPECT_EQ(bad("description = 'x'\nbudget = 1\n"), "sample.toml:2: budget must be written as [[budget]]");
+    EXPECT_EQ(bad("description = 'x'\nbudget = 1\n"),
+              "sample.toml:2: budget must be written as [[budget]]");
     EXPECT_EQ(bad("description = 'x'\nchecks = 1\n"), "sample.toml:2: checks must be a table");
 }
 
 TEST_F(CaseFile, OutOfRange) {
-    EXPECT_EQ(bad("description = 'x'\nharts = 0\n"), "sample.toml:2: harts must be from 1 to 8, not 0");
+    EXPECT_EQ(bad("description = 'x'\nharts = 0\n"),
+              "sample.toml:2: harts must be from 1 to 8, not 0");
     EXPECT_EQ(bad("description = 'x'\nharts = [1, 9]\n"),
               "sample.toml:2: harts must be from 1 to 8, not 9");
     EXPECT_EQ(bad("description = 'x'\nharts = []\n"), "sample.toml:2: harts must not be empty");
@@ -159,7 +162,8 @@ TEST_F(CaseFile, UnknownWords) {
                 HasSubstr(":2: unknown must_fail 'ordre'"));
     EXPECT_THAT(bad("description = 'x'\n[[figure]]\nname = 'pick'\nop = 'at_least'\ntarget = 1\n"),
                 HasSubstr(":3: unknown figure.name 'pick'; did you mean: picks"));
-    EXPECT_THAT(bad("description = 'x'\n[[budget]]\nname = 'heavy'\naccount = 1\n[[share]]\nbudget = 'heavvy'\n"),
+    EXPECT_THAT(bad("description = 'x'\n[[budget]]\nname = 'heavy'\naccount = 1\n[[share]]\nbudget "
+                    "= 'heavvy'\n"),
                 HasSubstr(":6: unknown budget 'heavvy'; did you mean: heavy"));
 }
 
@@ -167,13 +171,17 @@ TEST_F(CaseFile, MissingAndContradicting) {
     EXPECT_THAT(bad("harts = 1\n"), HasSubstr("description is missing"));
     EXPECT_THAT(bad("description = 'x'\n[[budget]]\naccount = 1\n"),
                 HasSubstr(":2: budget.name is missing"));
-    EXPECT_THAT(bad("description = 'x'\n[[budget]]\nname = 'a'\naccount = 1\n[[budget]]\nname = 'b'\naccount = 1\n"),
+    EXPECT_THAT(bad("description = 'x'\n[[budget]]\nname = 'a'\naccount = 1\n[[budget]]\nname = "
+                    "'b'\naccount = 1\n"),
                 HasSubstr(":7: budgets 'a' and 'b' have one account"));
-    EXPECT_THAT(bad("description = 'x'\n[[budget]]\nname = 'a'\naccount = 1\n[[share]]\nbudget = 'a'\n"),
-                HasSubstr(":6: budget 'a' has no weight, so its share needs a want"));
-    EXPECT_THAT(bad("description = 'x'\nchecked = false\n[[figure]]\nname = 'picks'\nop = 'at_least'\ntarget = 1\n"),
+    EXPECT_THAT(
+        bad("description = 'x'\n[[budget]]\nname = 'a'\naccount = 1\n[[share]]\nbudget = 'a'\n"),
+        HasSubstr(":6: budget 'a' has no weight, so its share needs a want"));
+    EXPECT_THAT(bad("description = 'x'\nchecked = false\n[[figure]]\nname = 'picks'\nop = "
+                    "'at_least'\ntarget = 1\n"),
                 HasSubstr(":2: a release kernel has no trace"));
-    EXPECT_THAT(bad("description = 'x'\nexpect = ['(']\n"), HasSubstr(":2: '(' is no regular expression"));
+    EXPECT_THAT(bad("description = 'x'\nexpect = ['(']\n"),
+                HasSubstr(":2: '(' is no regular expression"));
 }
 
 TEST_F(CaseFile, NoToml) {
@@ -188,7 +196,8 @@ TEST(Words, NearOnes) {
     EXPECT_THAT(near_words("shced-ties", known), ElementsAre("sched-ties"));
     EXPECT_THAT(near_words("sched", known), ElementsAre("sched-share", "sched-ties"));
     EXPECT_THAT(near_words("zzz", known), IsEmpty());
-    EXPECT_THAT(unknown("case", "zzz", known), EndsWith("known: sched-share, sched-ties, timeouts"));
+    EXPECT_THAT(unknown("case", "zzz", known),
+                EndsWith("known: sched-share, sched-ties, timeouts"));
 }
 
 TEST(Words, Patterns) {

@@ -53,7 +53,8 @@ struct Said {
 class Bench : public testing::Test {
   protected:
     Bench() {
-        const fs::path kernel = root_.path() / "build/hosted-checked/port-hosted/ravelin-hosted-run";
+        const fs::path kernel =
+            root_.path() / "build/hosted-checked/port-hosted/ravelin-hosted-run";
         fs::create_directories(kernel.parent_path());
         fs::create_symlink(here() / "bench-fake-run", kernel);
         add("good", kShares);
@@ -61,7 +62,8 @@ class Bench : public testing::Test {
 
     /// A case whose program is its name.
     void add(const std::string& name, const std::string& fields) {
-        root_.write("tests/cases/" + name + ".toml", "description = 'the case " + name + "'\n" + fields);
+        root_.write("tests/cases/" + name + ".toml",
+                    "description = 'the case " + name + "'\n" + fields);
     }
 
     Said say(std::vector<std::string> words) {
@@ -159,7 +161,8 @@ TEST_F(Bench, AMissedShareFails) {
     add("good", std::string(kShares) + "[[share]]\nbudget = 'light'\nwant = 400\n");
     const Said said = say({"run", "good"});
     EXPECT_EQ(said.code, 1);
-    EXPECT_THAT(said.out, AllOf(HasSubstr("FAIL"), HasSubstr("budget 'light' got"), HasSubstr("MISSED")));
+    EXPECT_THAT(said.out,
+                AllOf(HasSubstr("FAIL"), HasSubstr("budget 'light' got"), HasSubstr("MISSED")));
 }
 
 TEST_F(Bench, AMissedFigureFails) {
@@ -195,7 +198,8 @@ TEST_F(Bench, TheWeightsOfTheCaseAreChecked) {
     std::string wrong = kShares;
     wrong.replace(wrong.find("300"), 3, "301");
     add("good", wrong);
-    EXPECT_THAT(say({"run", "good"}).out, HasSubstr("account 3 has weight 300 in the trace, not 301"));
+    EXPECT_THAT(say({"run", "good"}).out,
+                HasSubstr("account 3 has weight 300 in the trace, not 301"));
 }
 
 TEST_F(Bench, AWindowThatIsNotThere) {
@@ -209,8 +213,10 @@ TEST_F(Bench, AnotherSliceThanTheKernels) {
     add("good", std::string("slice_us = 2000\n") + kShares);
     fs::create_directories(root_.path() / "build/hosted-checked-slice2000/port-hosted");
     fs::create_symlink(here() / "bench-fake-run",
-                       root_.path() / "build/hosted-checked-slice2000/port-hosted/ravelin-hosted-run");
-    EXPECT_THAT(say({"run", "good"}).out, HasSubstr("the kernel's slice is 10000 ticks, and 2000 us are 20000"));
+                       root_.path() /
+                           "build/hosted-checked-slice2000/port-hosted/ravelin-hosted-run");
+    EXPECT_THAT(say({"run", "good"}).out,
+                HasSubstr("the kernel's slice is 10000 ticks, and 2000 us are 20000"));
 }
 
 TEST_F(Bench, WhatIsJudgedNowhereIsRecorded) {
@@ -281,7 +287,8 @@ TEST_F(Bench, AMissingKernelIsNotRun) {
     fs::remove(root_.path() / "build/hosted-checked/port-hosted/ravelin-hosted-run");
     const Said said = say({"run", "good"});
     EXPECT_EQ(said.code, 1);
-    EXPECT_THAT(said.out, AllOf(HasSubstr("NOT RUN"), HasSubstr("ravelin-hosted-run: build it with")));
+    EXPECT_THAT(said.out,
+                AllOf(HasSubstr("NOT RUN"), HasSubstr("ravelin-hosted-run: build it with")));
 }
 
 TEST_F(Bench, AMissingKernelOrEmulatorOfRiscvIsNotRun) {
@@ -343,11 +350,13 @@ TEST_F(Bench, ListAndShow) {
 TEST_F(Bench, ATraceIsJudgedAndPrinted) {
     add("broken", "");
     EXPECT_EQ(say({"run", "broken"}).code, 1);
-    const std::string file = (root_.path() / "build/traces/broken-hosted-h1-s1-virtual.trace").string();
+    const std::string file =
+        (root_.path() / "build/traces/broken-hosted-h1-s1-virtual.trace").string();
     const Said said = say_plainly({"trace", file, "--first", "1", "--count", "2"});
     EXPECT_EQ(said.code, 1);
     EXPECT_THAT(said.out, AllOf(StartsWith("#1 e1 h0 enter boot"), HasSubstr("\nfold: budget")));
-    EXPECT_THAT(say_plainly({"trace", "/no/such/file"}).errors, HasSubstr("cannot open /no/such/file"));
+    EXPECT_THAT(say_plainly({"trace", "/no/such/file"}).errors,
+                HasSubstr("cannot open /no/such/file"));
 }
 
 // --- bad input ---
@@ -355,20 +364,25 @@ TEST_F(Bench, ATraceIsJudgedAndPrinted) {
 TEST_F(Bench, AnUnknownCase) {
     EXPECT_EQ(refused({"run", "goood"}), "testbench: unknown case 'goood'; did you mean: good\n");
     EXPECT_EQ(refused({"bench", "zzz"}), "testbench: unknown case 'zzz'; known: good\n");
-    EXPECT_EQ(refused({"bench", "show", "goo"}), "testbench: unknown case 'goo'; did you mean: good\n");
+    EXPECT_EQ(refused({"bench", "show", "goo"}),
+              "testbench: unknown case 'goo'; did you mean: good\n");
 }
 
 TEST_F(Bench, AMalformedCaseFile) {
     add("bad", "harts = 'two'\n");
-    EXPECT_THAT(refused({"run", "bad"}), HasSubstr("tests/cases/bad.toml:2: harts must be an integer"));
+    EXPECT_THAT(refused({"run", "bad"}),
+                HasSubstr("tests/cases/bad.toml:2: harts must be an integer"));
     EXPECT_THAT(refused({"bench"}), HasSubstr("tests/cases/bad.toml:2: "));
     EXPECT_EQ(say({"bench", "list"}).code, 2);
 }
 
 TEST_F(Bench, NoOrTooManyHarts) {
-    EXPECT_EQ(refused({"run", "good", "--harts", "0"}), "testbench: --harts: 0 harts; 1 to 8 are possible\n");
-    EXPECT_EQ(refused({"bench", "--harts", "9"}), "testbench: --harts: 9 harts; 1 to 8 are possible\n");
-    EXPECT_EQ(refused({"run", "good", "--harts", "two"}), "testbench: --harts: 'two' is no number\n");
+    EXPECT_EQ(refused({"run", "good", "--harts", "0"}),
+              "testbench: --harts: 0 harts; 1 to 8 are possible\n");
+    EXPECT_EQ(refused({"bench", "--harts", "9"}),
+              "testbench: --harts: 9 harts; 1 to 8 are possible\n");
+    EXPECT_EQ(refused({"run", "good", "--harts", "two"}),
+              "testbench: --harts: 'two' is no number\n");
     EXPECT_EQ(refused({"run", "good", "--harts", "-1"}), "testbench: --harts: '-1' is no number\n");
     add("good", "harts = 1\nkeep_harts = true\n");
     EXPECT_EQ(refused({"run", "good", "--harts", "2"}),
@@ -388,7 +402,8 @@ TEST_F(Bench, WrongSeeds) {
     EXPECT_EQ(refused({"run", "good", "--seed", "x"}), "testbench: --seed: 'x' is no number\n");
     EXPECT_EQ(refused({"bench", "--seeds", "3"}), "testbench: --seeds: '3' is not A..B\n");
     EXPECT_THAT(refused({"bench", "--seeds", "5..3"}), HasSubstr("5 to 3 is no sweep"));
-    EXPECT_THAT(refused({"bench", "--seeds", "1..2", "--seed", "1"}), HasSubstr("exclude each other"));
+    EXPECT_THAT(refused({"bench", "--seeds", "1..2", "--seed", "1"}),
+                HasSubstr("exclude each other"));
 }
 
 TEST_F(Bench, WrongWords) {

@@ -86,7 +86,8 @@ int main(int argc, char** argv) {
         file.resize(file.size() - 100);
     }
     std::ofstream out(options["--trace"], std::ios::binary);
-    out.write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
+    out.write(reinterpret_cast<const char*>(file.data()),
+              static_cast<std::streamsize>(file.size()));
     std::printf("last line\n");
     return program == "ends-failed" ? 1 : 0;
 }

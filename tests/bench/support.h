@@ -13,7 +13,8 @@ namespace ravelin::test {
 class Folder {
   public:
     Folder() {
-        std::string name = (std::filesystem::temp_directory_path() / "ravelin-test-XXXXXX").string();
+        std::string name =
+            (std::filesystem::temp_directory_path() / "ravelin-test-XXXXXX").string();
         if (mkdtemp(name.data()) == nullptr) {
             ADD_FAILURE() << "no folder for the test";
         }

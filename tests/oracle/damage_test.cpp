@@ -33,8 +33,8 @@ sim::Plan busy(std::uint32_t harts, unsigned rounds = 12) {
         plan.script.push_back(sim::Create{.name = "inner", .parent = "outer", .weight = 200});
         plan.script.push_back(
             sim::Spawn{.budget = "inner", .behaviour = {.burst = 4'000, .nap = 500}, .threads = 2});
-        plan.script.push_back(
-            sim::Create{.name = "due", .parent = "spinner 2", .weight = 10, .deadline = 9'000 + 700 * i});
+        plan.script.push_back(sim::Create{
+            .name = "due", .parent = "spinner 2", .weight = 10, .deadline = 9'000 + 700 * i});
         plan.script.push_back(sim::Spawn{.budget = "due", .behaviour = {}});
         plan.script.push_back(sim::Sleep{.ticks = 25'000});
         plan.script.push_back(sim::Destroy{.name = "outer"});
@@ -60,7 +60,8 @@ class Damage : public testing::Test {
 
     /// The n-th record from a third of the trace on that satisfies a condition.
     std::size_t find(const std::function<bool(std::size_t)>& condition, std::size_t nth = 0) {
-        for (std::size_t at = search_from_.value_or(records_.size() / 3); at < records_.size(); ++at) {
+        for (std::size_t at = search_from_.value_or(records_.size() / 3); at < records_.size();
+             ++at) {
             if (condition(at) && nth-- == 0) {
                 return at;
             }
@@ -74,8 +75,8 @@ class Damage : public testing::Test {
 
     /// The first record of that kind behind `from`, within its entry.
     std::size_t in_entry(std::size_t from, TraceKind kind) {
-        for (std::size_t at = from; at < records_.size() && records_[at].entry == records_[from].entry;
-             ++at) {
+        for (std::size_t at = from;
+             at < records_.size() && records_[at].entry == records_[from].entry; ++at) {
             if (is(records_[at], kind)) {
                 return at;
             }
@@ -258,13 +259,13 @@ TEST_F(Damage, OneTickIsNotCharged) {
 TEST_F(Damage, UserTimeIsChargedAsKernelTime) {
     use(busy(1));
     const std::size_t user = find([&](std::size_t i) {
-        return is(at(i), TraceKind::charge) && at(i).what == static_cast<unsigned>(TraceCharge::user) &&
-               at(i).x > 10 && left(i, TraceLeave::resumed);
+        return is(at(i), TraceKind::charge) &&
+               at(i).what == static_cast<unsigned>(TraceCharge::user) && at(i).x > 10 &&
+               left(i, TraceLeave::resumed);
     });
     at(user).x -= 5;
-    const std::size_t other = find([&](std::size_t i) {
-        return i > user && is(at(i), TraceKind::charge);
-    });
+    const std::size_t other =
+        find([&](std::size_t i) { return i > user && is(at(i), TraceKind::charge); });
     at(other).x += 5;
     // The pending ticks change with it, unless both charges go to one budget.
     if (at(other).id != at(user).id) {
@@ -280,7 +281,8 @@ TEST_F(Damage, UserTimeIsChargedAsKernelTime) {
 TEST_F(Damage, TheWrongBudgetPaysForUserTime) {
     use(busy(1));
     const std::size_t user = find([&](std::size_t i) {
-        return is(at(i), TraceKind::charge) && at(i).what == static_cast<unsigned>(TraceCharge::user);
+        return is(at(i), TraceKind::charge) &&
+               at(i).what == static_cast<unsigned>(TraceCharge::user);
     });
     at(user).id = 0;
     at(user).y = 0;
@@ -290,7 +292,8 @@ TEST_F(Damage, TheWrongBudgetPaysForUserTime) {
 TEST_F(Damage, ThePickIsBilledToTheBudgetBefore) {
     use(busy(1));
     const std::size_t pick = find([&](std::size_t i) {
-        return is(at(i), TraceKind::charge) && at(i).what == static_cast<unsigned>(TraceCharge::pick) &&
+        return is(at(i), TraceKind::charge) &&
+               at(i).what == static_cast<unsigned>(TraceCharge::pick) &&
                at(start_of_entry(i)).id != 0 && at(start_of_entry(i)).id != at(i).id;
     });
     at(pick).id = at(start_of_entry(pick)).id;
@@ -299,9 +302,8 @@ TEST_F(Damage, ThePickIsBilledToTheBudgetBefore) {
 
 TEST_F(Damage, AChargeAtAnotherWeight) {
     use(busy(1));
-    const std::size_t charge = find([&](std::size_t i) {
-        return is(at(i), TraceKind::charge) && at(i).id != 0;
-    });
+    const std::size_t charge =
+        find([&](std::size_t i) { return is(at(i), TraceKind::charge) && at(i).id != 0; });
     ++at(charge).y;
     expect("charge", charge);
 }
@@ -309,11 +311,30 @@ TEST_F(Damage, AChargeAtAnotherWeight) {
 TEST_F(Damage, AnExpiryIsBilledToTheInterrupted) {
     use(busy(1));
     const std::size_t expiry = find([&](std::size_t i) {
-        return is(at(i), TraceKind::charge) && at(i).what == static_cast<unsigned>(TraceCharge::expiry) &&
+        return is(at(i), TraceKind::charge) &&
+               at(i).what == static_cast<unsigned>(TraceCharge::expiry) &&
                at(start_of_entry(i)).id != 0 && at(start_of_entry(i)).id != at(i).id;
     });
     at(expiry).id = at(start_of_entry(expiry)).id;
     expect("charge", expiry);
+}
+
+TEST_F(Damage, AnotherHartsUserTimeGoesToAStranger) {
+    use(busy(4));
+    const std::size_t abroad = find([&](std::size_t i) {
+        return is(at(i), TraceKind::charge) && at(i).hart != at(start_of_entry(i)).hart;
+    });
+    at(abroad).id = 5;  // a spinner that did not run there
+    expect("charge", abroad);
+}
+
+TEST_F(Damage, AnotherHartsUserTimeIsChargedTwice) {
+    use(busy(4));
+    const std::size_t abroad = find([&](std::size_t i) {
+        return is(at(i), TraceKind::charge) && at(i).hart != at(start_of_entry(i)).hart;
+    });
+    at(abroad).x += 10'000;
+    expect_among("conservation", abroad);
 }
 
 // --- timer ---
@@ -322,8 +343,9 @@ TEST_F(Damage, ATimersTailIsBilledToTheInterrupted) {
     use(busy(1));
     const std::size_t rest = find([&](std::size_t i) {
         const TraceRecord& enter = at(start_of_entry(i));
-        return is(at(i), TraceKind::charge) && at(i).what == static_cast<unsigned>(TraceCharge::timer) &&
-               enter.id != 0 && enter.id != at(i).id && left(i, TraceLeave::resumed);
+        return is(at(i), TraceKind::charge) &&
+               at(i).what == static_cast<unsigned>(TraceCharge::timer) && enter.id != 0 &&
+               enter.id != at(i).id && left(i, TraceLeave::resumed);
     });
     const std::uint64_t victim = at(start_of_entry(rest)).id;
     const std::size_t pass = rest + 1;
@@ -335,7 +357,8 @@ TEST_F(Damage, ATimersTailIsBilledToTheInterrupted) {
 TEST_F(Damage, ATimersTailIsNobodys) {
     use(busy(1));
     const std::size_t rest = find([&](std::size_t i) {
-        return is(at(i), TraceKind::charge) && at(i).what == static_cast<unsigned>(TraceCharge::timer) &&
+        return is(at(i), TraceKind::charge) &&
+               at(i).what == static_cast<unsigned>(TraceCharge::timer) &&
                at(i).id == at(start_of_entry(i)).id && left(i, TraceLeave::slice_end);
     });
     at(rest).id = 0;
@@ -547,14 +570,14 @@ TEST_F(Damage, AHigherPassIsPicked) {
 TEST_F(Damage, OfOneEntrysWakersTheHigherIdIsPicked) {
     use(three_in_one_entry());
     const std::size_t wake = find([&](std::size_t i) {
-        return is(at(i), TraceKind::wake) && is(at(i + 1), TraceKind::wake) && at(i).x == at(i + 1).x;
+        return is(at(i), TraceKind::wake) && is(at(i + 1), TraceKind::wake) &&
+               at(i).x == at(i + 1).x;
     });
     const std::uint64_t higher = at(wake).id;
     const std::uint64_t lower = at(wake + 1).id;
     ASSERT_GT(higher, lower);
-    const std::size_t pick = find([&](std::size_t i) {
-        return i > wake && is(at(i), TraceKind::pick) && at(i).id == lower;
-    });
+    const std::size_t pick = find(
+        [&](std::size_t i) { return i > wake && is(at(i), TraceKind::pick) && at(i).id == lower; });
     pick_instead(pick, higher);
     expect("order", pick);
 }
@@ -709,36 +732,32 @@ TEST_F(Damage, ACarveRescalesTheRemainderAlone) {
 
 TEST_F(Damage, ACarveTakesLessThanTheChildGets) {
     use(busy(1));
-    const std::size_t reweigh = find([&](std::size_t i) {
-        return is(at(i), TraceKind::reweigh) && at(i).y < at(i).x;
-    });
+    const std::size_t reweigh =
+        find([&](std::size_t i) { return is(at(i), TraceKind::reweigh) && at(i).y < at(i).x; });
     ++at(reweigh).y;
     expect("weight", reweigh);
 }
 
 TEST_F(Damage, WeightComesBackTwice) {
     use(busy(1));
-    const std::size_t reweigh = find([&](std::size_t i) {
-        return is(at(i), TraceKind::reweigh) && at(i).y > at(i).x;
-    });
+    const std::size_t reweigh =
+        find([&](std::size_t i) { return is(at(i), TraceKind::reweigh) && at(i).y > at(i).x; });
     at(reweigh).y += at(reweigh).y - at(reweigh).x;
     expect("weight", reweigh);
 }
 
 TEST_F(Damage, ALiftForgetsTheWork) {
     use(busy(1));
-    const std::size_t work = find([&](std::size_t i) {
-        return is(at(i), TraceKind::lift_work) && at(i).x != 0;
-    });
+    const std::size_t work =
+        find([&](std::size_t i) { return is(at(i), TraceKind::lift_work) && at(i).x != 0; });
     at(work).x = 0;
     expect("lift", work);
 }
 
 TEST_F(Damage, AParentTakesTheHigherOfThePasses) {
     use(busy(1));
-    const std::size_t lifted = find([&](std::size_t i) {
-        return is(at(i), TraceKind::lifted) && at(i - 1).x > 1'000'000;
-    });
+    const std::size_t lifted = find(
+        [&](std::size_t i) { return is(at(i), TraceKind::lifted) && at(i - 1).x > 1'000'000; });
     --at(lifted).x;
     expect("lift", lifted);
 }
@@ -764,9 +783,8 @@ TEST_F(Damage, ADestroyedBudgetActs) {
 
 TEST_F(Damage, AParentGoesBeforeItsChild) {
     use(busy(1));
-    const std::size_t begin = find([&](std::size_t i) {
-        return is(at(i), TraceKind::destroy_begin) && at(i).what == 0;
-    });
+    const std::size_t begin =
+        find([&](std::size_t i) { return is(at(i), TraceKind::destroy_begin) && at(i).what == 0; });
     const std::size_t inner = in_entry(begin, TraceKind::lift);
     at(inner).id = at(begin).id;
     expect("destruction", inner);
@@ -774,9 +792,8 @@ TEST_F(Damage, AParentGoesBeforeItsChild) {
 
 TEST_F(Damage, ADyingBudgetIsForgotten) {
     use(busy(1));
-    const std::size_t begin = find([&](std::size_t i) {
-        return is(at(i), TraceKind::destroy_begin) && at(i).what == 1;
-    });
+    const std::size_t begin =
+        find([&](std::size_t i) { return is(at(i), TraceKind::destroy_begin) && at(i).what == 1; });
     const std::size_t lift = in_entry(begin, TraceKind::lift);
     for (int i = 0; i < 4; ++i) {
         erase(lift);  // lift, lift_work, lifted, rem
@@ -797,9 +814,8 @@ TEST_F(Damage, ASliceIsTooLong) {
 
 TEST_F(Damage, AnEntryMovesTheSlicesEnd) {
     use(busy(1));
-    const std::size_t leave = find([&](std::size_t i) {
-        return is(at(i), TraceKind::leave) && left(i, TraceLeave::resumed);
-    });
+    const std::size_t leave = find(
+        [&](std::size_t i) { return is(at(i), TraceKind::leave) && left(i, TraceLeave::resumed); });
     at(leave).y += 500;
     expect("slice", leave);
 }
@@ -874,7 +890,8 @@ TEST_F(Damage, AHartTakesTheLockTwiceAheadOfAWaiter) {
         before = start_of_entry(before - 1);
         return at(before).hart == one || at(before).hart == at(i).hart;
     });
-    at(wait).y = 2;  // it drew its ticket before the two sections, and one hart had both, or it had one
+    at(wait).y =
+        2;  // it drew its ticket before the two sections, and one hart had both, or it had one
     expect("lock", wait);
 }
 
@@ -920,7 +937,8 @@ TEST(DamageCovers, EveryCheck) {
 /// without the oracle noticing. Those must be the ones whose damage changes no fact that a rule judges.
 class OneRecord : public testing::Test {
   protected:
-    template <class Change> std::set<std::string> unnoticed(Change change) {
+    template <class Change>
+    std::set<std::string> unnoticed(Change change) {
         const sim::Plan plan = busy(2, 3);
         const Records sound = sim::run(plan);
         const abi::TraceHead head = test::parsed(sound, plan).head;
@@ -934,7 +952,8 @@ class OneRecord : public testing::Test {
             }
             damaged.back().y = damaged.size() - 1;
             ++changed;
-            if (oracle::replay({.head = head, .records = damaged}, {.late_ticks = 100}).rejected != 0) {
+            if (oracle::replay({.head = head, .records = damaged}, {.late_ticks = 100}).rejected !=
+                0) {
                 ++noticed;
             } else {
                 kinds.emplace(oracle::name_of(static_cast<TraceKind>(sound[place].kind)));
@@ -968,8 +987,8 @@ TEST_F(OneRecord, Repeated) {
         return !(is(record, TraceKind::charge) && record.x == 0);
     });
     // Said twice, these say nothing more: a fold of nothing leaves the pass where it is.
-    EXPECT_THAT(missed, testing::IsSubsetOf({"arm", "thread_end", "runner", "expire", "pass",
-                                             "lock_wait"}));
+    EXPECT_THAT(missed, testing::IsSubsetOf(
+                            {"arm", "thread_end", "runner", "expire", "pass", "lock_wait"}));
 }
 
 TEST_F(OneRecord, FirstFieldOneHigher) {
@@ -979,8 +998,8 @@ TEST_F(OneRecord, FirstFieldOneHigher) {
     });
     // Times of brackets and of items that are judged by order alone, counts that are superseded, and
     // the last entry, which the end of the machine leaves open, so that its charges do not add up.
-    EXPECT_THAT(missed, testing::IsSubsetOf({"arm", "thread_end", "expire", "online", "destroy_begin",
-                                             "destroy_end", "counts", "charge"}));
+    EXPECT_THAT(missed, testing::IsSubsetOf({"arm", "thread_end", "expire", "online",
+                                             "destroy_begin", "destroy_end", "counts", "charge"}));
 }
 
 TEST_F(OneRecord, OfAnotherBudget) {

@@ -18,8 +18,9 @@ oracle::Window whole(const oracle::Trace& trace) {
 
 sim::Plan napping() {
     sim::Plan plan = sim::spinners(1, {100}, 100);
-    plan.script.insert(plan.script.begin(),
-                       sim::Create{.name = "sleeper", .parent = "users", .weight = 100, .account = 9});
+    plan.script.insert(
+        plan.script.begin(),
+        sim::Create{.name = "sleeper", .parent = "users", .weight = 100, .account = 9});
     plan.script.insert(plan.script.begin() + 1,
                        sim::Spawn{.budget = "sleeper", .behaviour = {.burst = 100, .nap = 13'500}});
     return plan;
@@ -59,7 +60,8 @@ TEST(WakeNoPreempt, AWakeThatTookTheHart) {
 
 sim::Plan four_threads() {
     sim::Plan plan;
-    plan.script.push_back(sim::Create{.name = "four", .parent = "users", .weight = 100, .account = 1});
+    plan.script.push_back(
+        sim::Create{.name = "four", .parent = "users", .weight = 100, .account = 1});
     plan.script.push_back(sim::Spawn{.budget = "four", .behaviour = {}, .threads = 2});
     plan.script.push_back(sim::Spawn{.budget = "four", .behaviour = {}, .threads = 2});
     plan.script.push_back(sim::Sleep{.ticks = 50'000});

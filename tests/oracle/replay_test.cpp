@@ -17,9 +17,8 @@ oracle::Replay expect_sound(sim::Plan plan) {
             plan.harts = harts;
             const oracle::Trace trace = trace_of(plan);
             last = oracle::replay(trace, {.late_ticks = 100});
-            EXPECT_EQ(last.rejected, 0U)
-                << harts << " harts, seed " << plan.seed << "\n"
-                << findings_of(last, trace);
+            EXPECT_EQ(last.rejected, 0U) << harts << " harts, seed " << plan.seed << "\n"
+                                         << findings_of(last, trace);
             EXPECT_EQ(last.harts_online, harts);
             EXPECT_EQ(last.end_kind, 0);
             if (last.rejected != 0) {
@@ -41,7 +40,8 @@ TEST(Replay, OneHeavyBudgetIsCappedAndUncapped) {
     plan.script.push_back(sim::Sleep{.ticks = 200'000});
     plan.script.push_back(
         sim::Create{.name = "late", .parent = "users", .weight = 5000, .account = 3});
-    plan.script.push_back(sim::Spawn{.budget = "late", .behaviour = {.burst = 7'000, .nap = 3'000}, .threads = 3});
+    plan.script.push_back(
+        sim::Spawn{.budget = "late", .behaviour = {.burst = 7'000, .nap = 3'000}, .threads = 3});
     plan.script.push_back(sim::Sleep{.ticks = 400'000});
     plan.script.push_back(sim::Destroy{.name = "late"});
     plan.script.push_back(sim::Sleep{.ticks = 100'000});
@@ -53,8 +53,10 @@ TEST(Replay, SleepersAreSound) {
     sim::Plan plan = sim::spinners(1, {100, 100}, 1);
     for (int i = 0; i < 6; ++i) {
         const std::string name = "sleeper " + std::to_string(i);
-        plan.script.push_back(sim::Create{.name = name, .parent = "users", .weight = 50U + 10U * static_cast<unsigned>(i)});
-        plan.script.push_back(sim::Spawn{.budget = name, .behaviour = {.burst = 300, .nap = 9'000}, .threads = 2});
+        plan.script.push_back(sim::Create{
+            .name = name, .parent = "users", .weight = 50U + 10U * static_cast<unsigned>(i)});
+        plan.script.push_back(
+            sim::Spawn{.budget = name, .behaviour = {.burst = 300, .nap = 9'000}, .threads = 2});
     }
     plan.script.push_back(sim::Sleep{.ticks = 1'000'000});
     const oracle::Replay replay = expect_sound(plan);
@@ -66,7 +68,8 @@ TEST(Replay, ChurnIsSound) {
     for (int i = 0; i < 40; ++i) {
         plan.script.push_back(sim::Create{.name = "outer", .parent = "spinner 2", .weight = 600});
         plan.script.push_back(sim::Create{.name = "inner", .parent = "outer", .weight = 600});
-        plan.script.push_back(sim::Spawn{.budget = "inner", .behaviour = {.burst = 4'000, .nap = 500}, .threads = 2});
+        plan.script.push_back(
+            sim::Spawn{.budget = "inner", .behaviour = {.burst = 4'000, .nap = 500}, .threads = 2});
         plan.script.push_back(sim::Sleep{.ticks = 15'000});
         plan.script.push_back(sim::Destroy{.name = "outer"});
         plan.script.push_back(sim::Sleep{.ticks = 3'000});
@@ -79,8 +82,8 @@ TEST(Replay, ChurnIsSound) {
 TEST(Replay, DeadlinesAreSound) {
     sim::Plan plan = sim::spinners(1, {100, 1000}, 1);
     for (unsigned i = 0; i < 40; ++i) {
-        plan.script.push_back(
-            sim::Create{.name = "due", .parent = "spinner 2", .weight = 10, .deadline = 13'000 + 400 * i});
+        plan.script.push_back(sim::Create{
+            .name = "due", .parent = "spinner 2", .weight = 10, .deadline = 13'000 + 400 * i});
         if (i % 2 == 0) {
             plan.script.push_back(sim::Spawn{.budget = "due", .behaviour = {}});
         }

@@ -59,7 +59,8 @@ TEST(WaterFilling, OneCapMakesAnother) {
 
 TEST(WaterFilling, FewerThreadsThanHarts) {
     const std::vector<Party> parties = {{100, 1}, {900, 1}};
-    EXPECT_THAT(oracle::water_filling(parties, 4), ElementsAre(DoubleNear(500, .01), DoubleNear(500, .01)));
+    EXPECT_THAT(oracle::water_filling(parties, 4),
+                ElementsAre(DoubleNear(500, .01), DoubleNear(500, .01)));
 }
 
 TEST(WaterFilling, NoWeightNoShare) {
@@ -148,8 +149,9 @@ TEST(Windows, MarksMustPair) {
 TEST(Tally, FindsForeignTimerTime) {
     // A sleeper's timeouts fire over the spinner and are billed to the sleeper.
     sim::Plan plan = sim::spinners(1, {100}, 100);
-    plan.script.insert(plan.script.begin(),
-                       sim::Create{.name = "sleeper", .parent = "users", .weight = 100, .account = 9});
+    plan.script.insert(
+        plan.script.begin(),
+        sim::Create{.name = "sleeper", .parent = "users", .weight = 100, .account = 9});
     plan.script.insert(plan.script.begin() + 1,
                        sim::Spawn{.budget = "sleeper", .behaviour = {.burst = 100, .nap = 3'000}});
     const Judged run = judged(plan);

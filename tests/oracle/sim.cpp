@@ -52,7 +52,7 @@ struct Thread {
     bool ready = false;
     bool alive = true;
     int hart = -1;
-    U64 left = 0;          ///< user ticks to its next call
+    U64 left = 0;  ///< user ticks to its next call
     U64 wakes_at = kNever;
 
     U64 key() const { return pid << 32 | tid; }
@@ -63,6 +63,7 @@ struct HartState {
     int shown = -1;   ///< of the last runner record
     U64 pending = 0;
     U64 left_at = 0;
+    U64 charged_at = 0;  ///< its time is charged up to here
     U64 slice_end = 0;
     bool online = false;
     bool kicked = false;
@@ -134,9 +135,14 @@ class Machine {
     }
 
     HartState& here() { return harts_[hart_]; }
-    Budget& budget_of(int thread) { return budgets_[static_cast<std::size_t>(threads_[static_cast<std::size_t>(thread)].budget)]; }
+    Budget& budget_of(int thread) {
+        return budgets_[static_cast<std::size_t>(
+            threads_[static_cast<std::size_t>(thread)].budget)];
+    }
     Budget& at(int budget) { return budgets_[static_cast<std::size_t>(budget)]; }
-    int runner() { return here().thread < 0 ? -1 : threads_[static_cast<std::size_t>(here().thread)].budget; }
+    int runner() {
+        return here().thread < 0 ? -1 : threads_[static_cast<std::size_t>(here().thread)].budget;
+    }
 
     // --- stride ---
 
@@ -180,9 +186,10 @@ class Machine {
                     weight += b->weight;
                 }
             }
-            std::sort(with_threads.begin(), with_threads.end(), [](const Budget* a, const Budget* b) {
-                return a->weight * b->threads() > b->weight * a->threads();
-            });
+            std::sort(with_threads.begin(), with_threads.end(),
+                      [](const Budget* a, const Budget* b) {
+                          return a->weight * b->threads() > b->weight * a->threads();
+                      });
             U64 harts = online_;
             std::vector<const Budget*> capped;
             for (Budget* b : with_threads) {
@@ -208,10 +215,14 @@ class Machine {
             }
             if (!with_threads.empty()) {
                 if (capped.size() == with_threads.size()) {
-                    candidate = (*std::max_element(with_threads.begin(), with_threads.end(), by_pass))->pass;
+                    candidate =
+                        (*std::max_element(with_threads.begin(), with_threads.end(), by_pass))
+                            ->pass;
                 } else {
                     std::erase_if(with_threads, [](const Budget* b) { return b->capped; });
-                    candidate = (*std::min_element(with_threads.begin(), with_threads.end(), by_pass))->pass;
+                    candidate =
+                        (*std::min_element(with_threads.begin(), with_threads.end(), by_pass))
+                            ->pass;
                 }
             }
         }
@@ -228,9 +239,7 @@ class Machine {
     void charge(int budget, TraceCharge what) {
         const U64 ticks = now_ - since_;
         since_ = now_;
-        while (budget >= 0 && (!at(budget).alive || at(budget).weight == 0)) {
-            budget = at(budget).parent;
-        }
+        budget = payer_of(budget);
         if (budget < 0) {
             emit(TraceKind::charge, 0, ticks, 0, static_cast<std::uint16_t>(what));
             return;
@@ -249,9 +258,44 @@ class Machine {
 
     void fold_pending(int budget) {
         for (HartState& hart : harts_) {
-            if (hart.thread >= 0 && threads_[static_cast<std::size_t>(hart.thread)].budget == budget && hart.pending != 0) {
+            if (hart.thread >= 0 &&
+                threads_[static_cast<std::size_t>(hart.thread)].budget == budget &&
+                hart.pending != 0) {
                 fold(at(budget), hart.pending);
                 hart.pending = 0;
+            }
+        }
+    }
+
+    int payer_of(int budget) {
+        while (budget >= 0 && (!at(budget).alive || at(budget).weight == 0)) {
+            budget = at(budget).parent;
+        }
+        return budget;
+    }
+
+    /// Charges the user time so far of other harts that the budget pays for.
+    void charge_abroad(int budget) {
+        const unsigned here_hart = hart_;
+        for (unsigned h = 0; h < harts_.size(); ++h) {
+            HartState& hart = harts_[h];
+            if (h == here_hart || hart.thread < 0 || hart.charged_at >= now_) {
+                continue;
+            }
+            const int runner_there = threads_[static_cast<std::size_t>(hart.thread)].budget;
+            if (payer_of(runner_there) != budget) {
+                continue;
+            }
+            const U64 ticks = now_ - hart.charged_at;
+            hart.charged_at = now_;
+            hart_ = h;
+            emit(TraceKind::charge, at(budget).id, ticks, at(budget).weight,
+                 static_cast<std::uint16_t>(TraceCharge::user));
+            hart_ = here_hart;
+            if (runner_there == budget) {
+                hart.pending += ticks;
+            } else {
+                fold(at(budget), ticks);
             }
         }
     }
@@ -259,7 +303,8 @@ class Machine {
     void reweigh(int budget, U64 weight) {
         fold_pending(budget);
         Budget& b = at(budget);
-        const U128 owed = (b.pass > floor_ ? b.pass - floor_ : 0) * std::max<U64>(b.weight, 1) + b.rem;
+        const U128 owed =
+            (b.pass > floor_ ? b.pass - floor_ : 0) * std::max<U64>(b.weight, 1) + b.rem;
         emit(TraceKind::reweigh, b.id, b.weight, weight);
         b.weight = weight;
         b.pass = floor_ + owed / std::max<U64>(weight, 1);
@@ -270,7 +315,8 @@ class Machine {
 
     // --- the tree ---
 
-    int create(const std::string& name, int parent, U64 weight, std::uint16_t account, U64 deadline) {
+    int create(const std::string& name, int parent, U64 weight, std::uint16_t account,
+               U64 deadline) {
         Budget b;
         b.id = next_id_++;
         b.parent = parent;
@@ -295,7 +341,8 @@ class Machine {
     void leave_queue(Budget& b, bool destroyed) {
         b.queued = b.capped = false;
         emit_wide(TraceKind::out, b.id, b.pass, destroyed ? 1 : 0);
-        if (std::none_of(budgets_.begin(), budgets_.end(), [](const Budget& o) { return o.queued; })) {
+        if (std::none_of(budgets_.begin(), budgets_.end(),
+                         [](const Budget& o) { return o.queued; })) {
             front_ = back_ = 0;
         }
         if (!destroyed) {
@@ -309,6 +356,7 @@ class Machine {
                 bury(static_cast<int>(c), top);
             }
         }
+        charge_abroad(budget);
         fold_pending(budget);
         const int parent = at(budget).parent;
         if (budget != top) {
@@ -467,7 +515,9 @@ class Machine {
         int after = -1;
         for (std::size_t i = 0; i < threads_.size(); ++i) {
             const Thread& t = threads_[i];
-            const auto lower = [&](int o) { return o < 0 || t.key() < threads_[static_cast<std::size_t>(o)].key(); };
+            const auto lower = [&](int o) {
+                return o < 0 || t.key() < threads_[static_cast<std::size_t>(o)].key();
+            };
             if (t.ready && t.hart < 0 && t.budget == best) {
                 if (lower(first)) {
                     first = static_cast<int>(i);
@@ -499,10 +549,11 @@ class Machine {
         const U64 locked = std::max(trapped, lock_free_);
         const U64 id = hart.thread >= 0 ? budget_of(hart.thread).id : 0;
         emit(TraceKind::enter, id, trapped, locked,
-             static_cast<std::uint16_t>(static_cast<unsigned>(cause) | static_cast<unsigned>(call) << 8));
-        since_ = cause == TraceCause::boot ? trapped : hart.left_at;
+             static_cast<std::uint16_t>(static_cast<unsigned>(cause) | static_cast<unsigned>(call)
+                                                                           << 8));
+        since_ = cause == TraceCause::boot ? trapped : hart.charged_at;
         now_ = trapped;
-        if (cause != TraceCause::boot) {
+        if (cause != TraceCause::boot && trapped >= since_) {
             charge(runner(), runner() >= 0 ? TraceCharge::user : TraceCharge::idle);
             if (hart.thread >= 0) {
                 Thread& t = threads_[static_cast<std::size_t>(hart.thread)];
@@ -514,7 +565,9 @@ class Machine {
                                              [&](const auto& s) { return s.first > trapped; });
             emit(TraceKind::lock_wait, id, locked - trapped, static_cast<U64>(ahead));
             now_ = locked;
-            charge(runner(), TraceCharge::lock_wait);
+            if (since_ < locked) {
+                charge(runner(), TraceCharge::lock_wait);
+            }
         }
         gained_.clear();
         counts_changed_ = false;
@@ -529,7 +582,8 @@ class Machine {
             int found = -1;
             for (std::size_t i = 0; i < threads_.size(); ++i) {
                 if (threads_[i].wakes_at <= now_ &&
-                    (found < 0 || threads_[i].wakes_at < threads_[static_cast<std::size_t>(found)].wakes_at)) {
+                    (found < 0 ||
+                     threads_[i].wakes_at < threads_[static_cast<std::size_t>(found)].wakes_at)) {
                     found = static_cast<int>(i);
                 }
             }
@@ -569,9 +623,10 @@ class Machine {
         if (how != TraceLeave::resumed) {
             hart.slice_end = hart.thread >= 0 ? now_ + plan_.slice : 0;
         }
-        emit(TraceKind::leave, hart.thread >= 0 ? budget_of(hart.thread).id : 0, now_, hart.slice_end,
-             static_cast<std::uint16_t>(how));
+        emit(TraceKind::leave, hart.thread >= 0 ? budget_of(hart.thread).id : 0, now_,
+             hart.slice_end, static_cast<std::uint16_t>(how));
         hart.left_at = now_;
+        hart.charged_at = now_;
         lock_free_ = now_;
         sections_.emplace_back(now_, hart_);
         if (sections_.size() > 16) {
@@ -683,7 +738,9 @@ class Machine {
             deschedule(false);
             if (cause == TraceCause::kick || cause == TraceCause::timer) {
                 payer = last;
-                rest = last >= 0 ? TraceCharge::timer : cause == TraceCause::kick ? TraceCharge::kick : TraceCharge::nothing;
+                rest = last >= 0                   ? TraceCharge::timer
+                       : cause == TraceCause::kick ? TraceCharge::kick
+                                                   : TraceCharge::nothing;
             }
         } else if (preempted_ && thread >= 0) {
             how = TraceLeave::preempted;

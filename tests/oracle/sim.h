@@ -35,7 +35,7 @@ struct Create {
 struct Spawn {
     std::string budget;
     Behaviour behaviour;
-    std::uint32_t threads = 1;  ///< of one process
+    std::uint32_t threads = 1;           ///< of one process
     std::vector<std::string> also = {};  ///< more budgets that get such a process in the same call
 };
 struct Destroy {

@@ -17,7 +17,8 @@ std::vector<std::byte> good_file() {
 }
 
 /// Sets a field of the head; the digest stays, it is of the records alone.
-template <class Value> std::vector<std::byte> with_head(std::size_t offset, Value value) {
+template <class Value>
+std::vector<std::byte> with_head(std::size_t offset, Value value) {
     std::vector<std::byte> file = good_file();
     std::memcpy(file.data() + offset, &value, sizeof(value));
     return file;
@@ -98,9 +99,11 @@ TEST(TraceFile, NoPicks) {
 }
 
 TEST(TraceFile, ImpossibleMachine) {
-    for (const std::size_t field : {offsetof(abi::TraceHead, harts), offsetof(abi::TraceHead, slice_ticks),
-                                    offsetof(abi::TraceHead, timebase)}) {
-        EXPECT_THAT(refusal_of(with_head(field, std::uint32_t{0})), StartsWith("the head tells of"));
+    for (const std::size_t field :
+         {offsetof(abi::TraceHead, harts), offsetof(abi::TraceHead, slice_ticks),
+          offsetof(abi::TraceHead, timebase)}) {
+        EXPECT_THAT(refusal_of(with_head(field, std::uint32_t{0})),
+                    StartsWith("the head tells of"));
     }
 }
 

@@ -125,10 +125,12 @@ std::string details(const abi::TraceRecord& r) {
     case TraceKind::enter: {
         const auto cause = static_cast<TraceCause>(r.what & 0xff);
         return fmt::format("{}{} trapped {} locked {}", name_of(cause),
-                           cause == TraceCause::call ? fmt::format(" {}", r.what >> 8) : "", r.x, r.y);
+                           cause == TraceCause::call ? fmt::format(" {}", r.what >> 8) : "", r.x,
+                           r.y);
     }
     case TraceKind::leave:
-        return fmt::format("{} at {} slice end {}", name_of(static_cast<TraceLeave>(r.what)), r.x, r.y);
+        return fmt::format("{} at {} slice end {}", name_of(static_cast<TraceLeave>(r.what)), r.x,
+                           r.y);
     case TraceKind::wake:
     case TraceKind::requeue:
     case TraceKind::pass:
@@ -137,23 +139,27 @@ std::string details(const abi::TraceRecord& r) {
     case TraceKind::entry_pass:
     case TraceKind::reweighed:
     case TraceKind::lifted: return "pass " + to_text(wide(r));
-    case TraceKind::out: return fmt::format("pass {}{}", to_text(wide(r)), r.what == 1 ? " destroyed" : "");
+    case TraceKind::out:
+        return fmt::format("pass {}{}", to_text(wide(r)), r.what == 1 ? " destroyed" : "");
     case TraceKind::floor: return to_text(wide(r));
     case TraceKind::counts: return fmt::format("waiting {} running {}", r.x, r.y);
     case TraceKind::runner:
         return fmt::format("weight {} thread {}.{}", r.x, r.y >> 32, r.y & 0xffff'ffff);
     case TraceKind::charge:
-        return fmt::format("{} {} ticks at weight {}", name_of(static_cast<TraceCharge>(r.what)), r.x, r.y);
+        return fmt::format("{} {} ticks at weight {}", name_of(static_cast<TraceCharge>(r.what)),
+                           r.x, r.y);
     case TraceKind::top_up: return fmt::format("{} ticks", r.x);
     case TraceKind::create: return fmt::format("in b{} weight {} account {}", r.x, r.y, r.what);
     case TraceKind::reweigh: return fmt::format("weight {} to {}", r.x, r.y);
     case TraceKind::rem: return fmt::format("{} at weight {}", r.x, r.y);
     case TraceKind::lift: return fmt::format("onto b{} weight {}", r.x, r.y);
     case TraceKind::lift_work: return to_text(wide(r));
-    case TraceKind::destroy_begin: return fmt::format("at {}{}", r.x, r.what == 1 ? " by deadline" : "");
+    case TraceKind::destroy_begin:
+        return fmt::format("at {}{}", r.x, r.what == 1 ? " by deadline" : "");
     case TraceKind::destroy_end: return fmt::format("at {}", r.x);
     case TraceKind::expire:
-        return fmt::format("{} due {} found {}", name_of(static_cast<TraceExpiry>(r.what)), r.x, r.y);
+        return fmt::format("{} due {} found {}", name_of(static_cast<TraceExpiry>(r.what)), r.x,
+                           r.y);
     case TraceKind::arm: return fmt::format("for {}", r.x);
     case TraceKind::lock_wait: return fmt::format("{} ticks behind {} sections", r.x, r.y);
     case TraceKind::thread_end: return fmt::format("thread {}.{}", r.x, r.y);

@@ -53,8 +53,9 @@ const std::vector<FigureName>& figure_names() {
         {"audits", "audits and waits behind them, per 1000 of hart time"},
         {"lock_waits", "waits for the kernel lock, per 1000 of hart time"},
         {"lock_wait_longest", "the longest of them"},
-        {"foreign_timer", "what timer interrupts charged to others than the interrupted budget, per "
-                          "1000 of hart time"},
+        {"foreign_timer",
+         "what timer interrupts charged to others than the interrupted budget, per "
+         "1000 of hart time"},
         {"slice_overrun", "the most user time past a slice's end"},
         {"section_longest", "the longest lock section"},
     };
@@ -66,7 +67,9 @@ std::vector<Figure> figures(const Trace& trace, const Replay& replay, const Wind
     const auto nobody = [&](TraceCharge what) {
         return sum.nobody_by_charge[static_cast<std::size_t>(what)];
     };
-    const auto all = [&](TraceCharge what) { return sum.by_charge[static_cast<std::size_t>(what)]; };
+    const auto all = [&](TraceCharge what) {
+        return sum.by_charge[static_cast<std::size_t>(what)];
+    };
     std::uint64_t unpaid = 0;
     for (const std::uint64_t ticks : sum.nobody_by_charge) {
         unpaid += ticks;
@@ -102,8 +105,8 @@ std::vector<Figure> figures(const Trace& trace, const Replay& replay, const Wind
     };
 }
 
-Measure wake_no_preempt(const Replay& replay, const Window& window,
-                        std::uint16_t account, std::uint64_t at_least) {
+Measure wake_no_preempt(const Replay& replay, const Window& window, std::uint16_t account,
+                        std::uint64_t at_least) {
     const auto ids = budgets_of(replay, account);
     Measure measure;
     std::uint64_t kept = 0;
@@ -119,8 +122,9 @@ Measure wake_no_preempt(const Replay& replay, const Window& window,
             if (run.how == TraceLeave::preempted) {
                 measure.findings.push_back(
                     {.check = "wake_no_preempt",
-                     .text = fmt::format("the entry that woke budget {} took hart {} from budget {}",
-                                         wake.budget, run.hart, run.budget),
+                     .text =
+                         fmt::format("the entry that woke budget {} took hart {} from budget {}",
+                                     wake.budget, run.hart, run.budget),
                      .records = {run.began, wake.record, run.lost}});
             }
             continue;
@@ -187,10 +191,12 @@ Measure round_robin(const Trace& trace, const Replay& replay, const Window& wind
             const std::uint64_t was = runs[in_turn - 1]->thread;
             const std::uint64_t is = runs[in_turn]->thread;
             reject(fmt::format("thread {}.{} runs behind {}.{} in round {}, out of turn", is >> 32,
-                               is & 0xffff'ffff, was >> 32, was & 0xffff'ffff, in_turn / threads + 1),
+                               is & 0xffff'ffff, was >> 32, was & 0xffff'ffff,
+                               in_turn / threads + 1),
                    {runs[in_turn - 1]->picked, runs[in_turn]->picked});
         } else {
-            reject(fmt::format("{} rounds ran, and {} are asked for", in_turn / threads, rounds), {});
+            reject(fmt::format("{} rounds ran, and {} are asked for", in_turn / threads, rounds),
+                   {});
         }
     }
     double mean_slices = 0.0;
@@ -205,11 +211,12 @@ Measure round_robin(const Trace& trace, const Replay& replay, const Window& wind
         if (std::abs(static_cast<double>(sums.first) - mean_slices) >
                 std::max(1.0, allowed * mean_slices) ||
             std::abs(static_cast<double>(sums.second) - mean_ticks) > allowed * mean_ticks) {
-            reject(fmt::format("thread {}.{} ran {} slices and {} ticks, the threads' mean is {:.1f} "
-                               "and {:.0f}",
-                               thread >> 32, thread & 0xffff'ffff, sums.first, sums.second,
-                               mean_slices, mean_ticks),
-                   {});
+            reject(
+                fmt::format("thread {}.{} ran {} slices and {} ticks, the threads' mean is {:.1f} "
+                            "and {:.0f}",
+                            thread >> 32, thread & 0xffff'ffff, sums.first, sums.second,
+                            mean_slices, mean_ticks),
+                {});
         }
     }
     return measure;
@@ -235,9 +242,10 @@ Measure ties(const Replay& replay, std::uint16_t account, std::uint64_t size) {
                   [](const Wake* a, const Wake* b) { return a->budget < b->budget; });
         std::vector<std::uint64_t> picked;
         for (const Wake* wake : wakes) {
-            const auto run = std::find_if(replay.runs.begin(), replay.runs.end(), [&](const Run& r) {
-                return r.budget == wake->budget && r.picked > wake->record;
-            });
+            const auto run =
+                std::find_if(replay.runs.begin(), replay.runs.end(), [&](const Run& r) {
+                    return r.budget == wake->budget && r.picked > wake->record;
+                });
             if (run != replay.runs.end()) {
                 picked.push_back(run->picked);
             }
@@ -250,8 +258,8 @@ Measure ties(const Replay& replay, std::uint16_t account, std::uint64_t size) {
         records.insert(records.end(), picked.begin(), picked.end());
         measure.findings.push_back(
             {.check = "ties",
-             .text = fmt::format("{} budgets of account {} woke in entry {} at one pass and {}", size,
-                                 account, entry,
+             .text = fmt::format("{} budgets of account {} woke in entry {} at one pass and {}",
+                                 size, account, entry,
                                  picked.size() == size ? "were not picked lowest id first"
                                                        : "not all of them were picked"),
              .records = std::move(records)});

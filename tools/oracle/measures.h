@@ -41,8 +41,8 @@ std::vector<Figure> figures(const Trace& trace, const Replay& replay, const Wind
 /// Wakes of the account's budgets that were answered over another budget's running thread, which
 /// then kept its hart to its slice's end or left it by itself. A finding for each that lost it
 /// otherwise, and one if there are fewer than `at_least`.
-Measure wake_no_preempt(const Replay& replay, const Window& window,
-                        std::uint16_t account, std::uint64_t at_least);
+Measure wake_no_preempt(const Replay& replay, const Window& window, std::uint16_t account,
+                        std::uint64_t at_least);
 
 /// Rounds in which the account's `threads` threads ran in (pid, tid) order, each once, wrapping:
 /// of its runs in the window with more than half a slice of user time, from the first on. A finding

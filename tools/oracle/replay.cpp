@@ -67,9 +67,9 @@ struct Budget {
     std::uint64_t waiting = 0;
     std::uint64_t running = 0;
     bool capped = false;
-    U128 lag = 0;                        ///< of a capped budget: what it lagged behind the floor
-    std::uint64_t carve_due = 0;         ///< weight that a creation must still take from it
-    std::uint64_t last = kNowhere;       ///< its last record that set the pass
+    U128 lag = 0;                   ///< of a capped budget: what it lagged behind the floor
+    std::uint64_t carve_due = 0;    ///< weight that a creation must still take from it
+    std::uint64_t last = kNowhere;  ///< its last record that set the pass
     std::uint64_t last_charge = kNowhere;
 };
 
@@ -131,11 +131,11 @@ struct Entry {
     std::uint64_t trapped = 0;
     std::uint64_t locked = 0;
     std::optional<std::size_t> interrupted;
-    bool first = false;  ///< of its hart
+    bool first = false;         ///< of its hart
     bool thread_ended = false;  ///< its hart's thread had ended when it began
     bool counts_changed = false;
     bool woke = false;
-    bool left_queue = false;  ///< a budget left in the reconcile
+    bool left_queue = false;           ///< a budget left in the reconcile
     bool raised_behind_wakes = false;  ///< the reconcile is over, and with it its raise
     std::uint64_t last_wake_id = 0;
     std::uint64_t last_wake = kNowhere;
@@ -150,7 +150,7 @@ struct Entry {
     std::uint64_t pick = kNowhere;
     std::uint64_t runner = kNowhere;
     std::uint64_t lock_wait = kNowhere;
-    std::uint64_t audited = 0;  ///< ticks by which the slice's end moves
+    std::uint64_t audited = 0;         ///< ticks by which the slice's end moves
     std::vector<std::size_t> counted;  ///< budgets whose counts its leave compares
     std::size_t first_wake = 0;        ///< index of its first Wake
 };
@@ -260,12 +260,13 @@ class Replayer {
     }
 
     /// Checks that a record shows the pass the replay holds, and takes the record's.
-    void same_pass(std::uint64_t at, const char* check, Budget& budget, U128 want, const char* rule) {
+    void same_pass(std::uint64_t at, const char* check, Budget& budget, U128 want,
+                   const char* rule) {
         const U128 got = wide(trace_.records[at]);
         if (got != want) {
             reject(check,
-                   fmt::format("budget {}: pass {} where {} makes {}", budget.id, to_text(got), rule,
-                               to_text(want)),
+                   fmt::format("budget {}: pass {} where {} makes {}", budget.id, to_text(got),
+                               rule, to_text(want)),
                    {budget.last, budget.last_charge, floor_place_, at});
         }
         budget.debt.pass = got;
@@ -293,7 +294,8 @@ class Replayer {
     // --- the raise ---
 
     /// The lowest (or highest) pass over budgets, after the lifts a raise found.
-    template <class Select> std::optional<U128> extreme(bool lowest, Select select) const {
+    template <class Select>
+    std::optional<U128> extreme(bool lowest, Select select) const {
         std::optional<U128> found;
         for (const std::size_t index : queue_) {
             const Budget& budget = budgets_[index];
@@ -371,8 +373,7 @@ class Replayer {
                     raise_.lifts.push_back({.budget = index, .pass = pass});
                 }
             }
-            candidate = extreme(
-                true, [&](const Budget& b) { return has_thread(b) && !b.capped; });
+            candidate = extreme(true, [&](const Budget& b) { return has_thread(b) && !b.capped; });
             if (!candidate) {
                 candidate = extreme(false, has_thread);
             }
@@ -413,7 +414,8 @@ class Replayer {
 
     /// Raises behind the reconcile if it is due and was not made; at most once an entry.
     void raise_behind_wakes(std::uint64_t cause) {
-        if (entry_.open && !entry_.raised_behind_wakes && (entry_.woke || entry_.left_queue || entry_.counts_changed)) {
+        if (entry_.open && !entry_.raised_behind_wakes &&
+            (entry_.woke || entry_.left_queue || entry_.counts_changed)) {
             entry_.raised_behind_wakes = true;
             raise(cause);
         }
@@ -476,9 +478,7 @@ class Replayer {
         case TraceKind::lift_work: part_of(at, r, TraceKind::lift); break;
         case TraceKind::lifted: part_of(at, r, TraceKind::lift_work); break;
         case TraceKind::rem: part_of(at, r, TraceKind::reweighed, TraceKind::lifted); break;
-        default:
-            reject("structure", fmt::format("no record is of kind {}", r.kind), {at});
-            break;
+        default: reject("structure", fmt::format("no record is of kind {}", r.kind), {at}); break;
         }
     }
 
@@ -507,8 +507,8 @@ class Replayer {
             }
             return true;
         }
-        const bool abroad = kind == TraceKind::charge &&
-                            r.what == static_cast<std::uint16_t>(TraceCharge::user);
+        const bool abroad =
+            kind == TraceKind::charge && r.what == static_cast<std::uint16_t>(TraceCharge::user);
         if (r.entry != entry_.number || (r.hart != entry_.hart && !abroad)) {
             reject("structure",
                    fmt::format("a record of entry {} on hart {} stands within entry {} of hart {}",
@@ -534,12 +534,12 @@ class Replayer {
     }
 
     /// The record at `at` if it is of that kind and budget; rejects its absence.
-    const TraceRecord* member(std::uint64_t at, TraceKind kind, std::uint64_t id, std::uint64_t group) {
+    const TraceRecord* member(std::uint64_t at, TraceKind kind, std::uint64_t id,
+                              std::uint64_t group) {
         if (at < trace_.records.size() && kind_at(at) == kind && trace_.records[at].id == id) {
             return &trace_.records[at];
         }
-        reject("structure",
-               fmt::format("{} of budget {} must stand here", name_of(kind), id),
+        reject("structure", fmt::format("{} of budget {} must stand here", name_of(kind), id),
                {group, std::min<std::uint64_t>(at, trace_.records.size() - 1)});
         return nullptr;
     }
@@ -552,8 +552,7 @@ class Replayer {
                    {entry_.place, at});
         }
         if (r.entry != entry_.number + 1) {
-            reject("structure",
-                   fmt::format("entry {} follows entry {}", r.entry, entry_.number),
+            reject("structure", fmt::format("entry {} follows entry {}", r.entry, entry_.number),
                    {entry_.place, at});
         }
         Hart& hart = harts_[r.hart];
@@ -572,10 +571,11 @@ class Replayer {
         last_harts_[r.entry % last_harts_.size()] = r.hart;
 
         if (r.y < r.x || r.x < (hart.entered ? hart.left : time_)) {
-            reject("time",
-                   fmt::format("hart {} trapped at {} and took the lock at {}, and had returned at {}",
-                               r.hart, r.x, r.y, hart.entered ? hart.left : time_),
-                   {at});
+            reject(
+                "time",
+                fmt::format("hart {} trapped at {} and took the lock at {}, and had returned at {}",
+                            r.hart, r.x, r.y, hart.entered ? hart.left : time_),
+                {at});
         }
         if (r.y < section_end_) {
             reject("time",
@@ -586,8 +586,9 @@ class Replayer {
         const std::uint64_t runner = hart.runner ? budgets_[*hart.runner].id : 0;
         const bool dead = hart.runner && !budgets_[*hart.runner].alive;
         if (r.id != runner && !(dead && r.id == 0)) {
-            reject("queue", fmt::format("hart {} ran budget {}, and budget {} was interrupted", r.hart,
-                                        runner, r.id),
+            reject("queue",
+                   fmt::format("hart {} ran budget {}, and budget {} was interrupted", r.hart,
+                               runner, r.id),
                    {at});
         }
         if (hart.run && hart.runner) {
@@ -597,8 +598,8 @@ class Replayer {
             out_.late_longest = std::max(out_.late_longest, late);
             if (options_.late_ticks && late > *options_.late_ticks) {
                 reject("slice",
-                       fmt::format("budget {} ran {} ticks past its slice's end at {}", runner, late,
-                                   hart.slice_end),
+                       fmt::format("budget {} ran {} ticks past its slice's end at {}", runner,
+                                   late, hart.slice_end),
                        {run.began, at});
             }
         }
@@ -642,7 +643,9 @@ class Replayer {
         entry_.open = false;
     }
 
-    static std::uint64_t since(std::uint64_t to, std::uint64_t from) { return to > from ? to - from : 0; }
+    static std::uint64_t since(std::uint64_t to, std::uint64_t from) {
+        return to > from ? to - from : 0;
+    }
 
     /// Every tick from the hart's last return to this one is in exactly one charge.
     void check_conservation(std::uint64_t at, const TraceRecord& r) {
@@ -700,7 +703,9 @@ class Replayer {
             entry_.lock_wait == kNowhere ? 0 : trace_.records[entry_.lock_wait].x;
         // What lies before the point up to which its time was charged from another hart is paid.
         const std::uint64_t paid =
-            entry_.first ? 0 : since(std::min(harts_[entry_.hart].charged, entry_.locked), entry_.trapped);
+            entry_.first
+                ? 0
+                : since(std::min(harts_[entry_.hart].charged, entry_.locked), entry_.trapped);
         if (charged != since(waited, paid)) {
             places.push_back(entry_.lock_wait);
             places.push_back(at);
@@ -750,11 +755,12 @@ class Replayer {
             if (!entry_.expiries.empty()) {
                 const Expiry& last = entry_.expiries.back();
                 if (what == TraceCharge::nothing || !pays_for(last.payer, charge.id)) {
-                    reject("timer",
-                           fmt::format("the rest of a timer interrupt goes to budget {}, and the item "
-                                       "it found last is budget {}'s",
-                                       charge.id, last.payer),
-                           {entry_.place, last.place, place, at});
+                    reject(
+                        "timer",
+                        fmt::format("the rest of a timer interrupt goes to budget {}, and the item "
+                                    "it found last is budget {}'s",
+                                    charge.id, last.payer),
+                        {entry_.place, last.place, place, at});
                 }
                 continue;
             }
@@ -764,11 +770,12 @@ class Replayer {
             if (ended != (what == TraceCharge::timer) ||
                 (ended && !pays_for(interrupted, charge.id))) {
                 reject("timer",
-                       fmt::format("a timer interrupt that found nothing and {} budget {}'s slice goes "
-                                   "to {} ({})",
-                                   ended ? "ended" : "did not end", interrupted,
-                                   charge.id == 0 ? "nobody" : fmt::format("budget {}", charge.id),
-                                   name_of(what)),
+                       fmt::format(
+                           "a timer interrupt that found nothing and {} budget {}'s slice goes "
+                           "to {} ({})",
+                           ended ? "ended" : "did not end", interrupted,
+                           charge.id == 0 ? "nobody" : fmt::format("budget {}", charge.id),
+                           name_of(what)),
                        {entry_.place, place, at});
             }
         }
@@ -796,8 +803,8 @@ class Replayer {
                 static_cast<std::uint64_t>(std::count_if(harts_.begin(), harts_.end(), runs));
             if (running != budget.running) {
                 reject("queue",
-                       fmt::format("{} harts run budget {} and its count says {}", running, budget.id,
-                                   budget.running),
+                       fmt::format("{} harts run budget {} and its count says {}", running,
+                                   budget.id, budget.running),
                        {entry_.place, at});
             }
             if ((budget.queued != Queued::no) != (budget.waiting + budget.running != 0)) {
@@ -820,41 +827,45 @@ class Replayer {
         const std::uint64_t slice_end = hart.slice_end + entry_.audited;
 
         if (had != (how != TraceLeave::from_idle)) {
-            reject("structure", fmt::format("entry {} interrupted {} and left {}", entry_.number,
-                                            had ? "a thread" : "nothing", name_of(how)),
+            reject("structure",
+                   fmt::format("entry {} interrupted {} and left {}", entry_.number,
+                               had ? "a thread" : "nothing", name_of(how)),
                    {entry_.place, at});
         }
         if (had && (how == TraceLeave::resumed) == descheduled) {
             reject("queue",
                    fmt::format("budget {} {} and its thread left {}", was,
-                               descheduled ? "was descheduled" : "was not descheduled", name_of(how)),
+                               descheduled ? "was descheduled" : "was not descheduled",
+                               name_of(how)),
                    {entry_.place, entry_.descheduled, at});
         }
         switch (had ? how : TraceLeave::from_idle) {
         case TraceLeave::resumed:
             if (entry_.cause == TraceCause::timer && entry_.locked >= slice_end) {
                 reject("slice",
-                       fmt::format("budget {}'s slice ended at {} and its thread goes on at {}", was,
-                                   slice_end, r.x),
+                       fmt::format("budget {}'s slice ended at {} and its thread goes on at {}",
+                                   was, slice_end, r.x),
                        {entry_.place, at});
             }
             break;
         case TraceLeave::slice_end:
             if (r.x < slice_end) {
                 reject("preempt",
-                       fmt::format("budget {} lost hart {} at {} to the end of a slice that ends at {}",
-                                   was, entry_.hart, r.x, slice_end),
+                       fmt::format(
+                           "budget {} lost hart {} at {} to the end of a slice that ends at {}",
+                           was, entry_.hart, r.x, slice_end),
                        {entry_.place, entry_.descheduled, at});
             }
             break;
         case TraceLeave::gave_up:
             if (entry_.cause != TraceCause::call && entry_.cause != TraceCause::fault &&
                 !entry_.thread_ended && !hart.thread_ended && !dead) {
-                reject("preempt",
-                       fmt::format("budget {} lost hart {} at an entry that neither its thread made "
-                                   "nor ended it",
-                                   was, entry_.hart),
-                       {entry_.place, entry_.last_wake, entry_.descheduled, at});
+                reject(
+                    "preempt",
+                    fmt::format("budget {} lost hart {} at an entry that neither its thread made "
+                                "nor ended it",
+                                was, entry_.hart),
+                    {entry_.place, entry_.last_wake, entry_.descheduled, at});
             }
             break;
         case TraceLeave::preempted:
@@ -866,27 +877,26 @@ class Replayer {
             }
             break;
         case TraceLeave::from_idle: break;
-        default:
-            reject("structure", fmt::format("no thread leaves by {}", r.what), {at});
-            break;
+        default: reject("structure", fmt::format("no thread leaves by {}", r.what), {at}); break;
         }
 
         const bool picked = entry_.pick != kNowhere;
         const bool continues = how == TraceLeave::resumed && had;
         if (continues && picked) {
-            reject("structure", "an entry that resumes its thread picks nothing", {entry_.pick, at});
+            reject("structure", "an entry that resumes its thread picks nothing",
+                   {entry_.pick, at});
         }
         if (!continues && !picked && r.id != 0) {
-            reject("order", fmt::format("budget {} runs on hart {} without a pick", r.id, entry_.hart),
+            reject("order",
+                   fmt::format("budget {} runs on hart {} without a pick", r.id, entry_.hart),
                    {entry_.place, at});
         }
-        const std::uint64_t runner = hart.runner && budgets_[*hart.runner].alive
-                                         ? budgets_[*hart.runner].id
-                                         : 0;
+        const std::uint64_t runner =
+            hart.runner && budgets_[*hart.runner].alive ? budgets_[*hart.runner].id : 0;
         if (r.id != runner) {
             reject("queue",
-                   fmt::format("hart {} leaves for budget {} and budget {} is its runner", entry_.hart,
-                               r.id, runner),
+                   fmt::format("hart {} leaves for budget {} and budget {} is its runner",
+                               entry_.hart, r.id, runner),
                    {entry_.pick, entry_.runner, at});
         }
         check_runner(at, r);
@@ -1035,7 +1045,8 @@ class Replayer {
         }
         if (budget->queued == Queued::no || !runs_here(*budget)) {
             reject("queue",
-                   fmt::format("budget {} is requeued by hart {}, which does not run it", r.id, r.hart),
+                   fmt::format("budget {} is requeued by hart {}, which does not run it", r.id,
+                               r.hart),
                    {budget->last, at});
         } else {
             deschedule(at, *budget);
@@ -1056,7 +1067,8 @@ class Replayer {
         same_pass(at, "fold", *budget, budget->debt.pass, "its last charge");
         if (r.what == kDestroyed) {
             if (!destruction_.open || !is_below(index_of(*budget), destruction_.top)) {
-                reject("destruction", fmt::format("budget {} leaves as destroyed and nothing destroys it", r.id),
+                reject("destruction",
+                       fmt::format("budget {} leaves as destroyed and nothing destroys it", r.id),
                        {destruction_.place, at});
             }
             take(*budget);
@@ -1156,7 +1168,8 @@ class Replayer {
     void on_floor(std::uint64_t at, const TraceRecord& r) {
         const U128 got = wide(r);
         if (!raise_.open) {
-            reject("floor", fmt::format("the floor moves to {} where no raise is due", to_text(got)),
+            reject("floor",
+                   fmt::format("the floor moves to {} where no raise is due", to_text(got)),
                    {floor_place_, at});
         } else if (!raise_.rises || got != raise_.floor) {
             reject("floor",
@@ -1186,7 +1199,8 @@ class Replayer {
     /// Has the leave of this entry compare the budget's counts with the harts and the queue.
     void compare_counts_of(const Budget& budget) {
         const std::size_t index = index_of(budget);
-        if (std::find(entry_.counted.begin(), entry_.counted.end(), index) == entry_.counted.end()) {
+        if (std::find(entry_.counted.begin(), entry_.counted.end(), index) ==
+            entry_.counted.end()) {
             entry_.counted.push_back(index);
         }
     }
@@ -1204,11 +1218,12 @@ class Replayer {
                    (r.x == budget.waiting || r.x == budget.waiting + 1);
         }
         if (!good) {
-            reject("queue",
-                   fmt::format("budget {} goes from {} threads waiting and {} running to {} and {}, "
-                               "and nothing did that",
-                               budget.id, budget.waiting, budget.running, r.x, r.y),
-                   {entry_.place, entry_.pick, at});
+            reject(
+                "queue",
+                fmt::format("budget {} goes from {} threads waiting and {} running to {} and {}, "
+                            "and nothing did that",
+                            budget.id, budget.waiting, budget.running, r.x, r.y),
+                {entry_.place, entry_.pick, at});
         }
     }
 
@@ -1231,7 +1246,8 @@ class Replayer {
                    {entry_.pick, at});
         }
         if (r.x != budget->weight) {
-            reject("weight", fmt::format("budget {} has free weight {}, not {}", r.id, budget->weight, r.x),
+            reject("weight",
+                   fmt::format("budget {} has free weight {}, not {}", r.id, budget->weight, r.x),
                    {budget->last, at});
         }
     }
@@ -1274,8 +1290,8 @@ class Replayer {
         }
     }
 
-    /// Another hart's runner is charged for its user time up to now, to be folded before its budget
-    /// changes or dies.
+    /// Another hart's runner, or who pays for it once it is destroyed, is charged for its user time up
+    /// to now, to be folded before the payer changes or dies.
     void on_charge_abroad(std::uint64_t at, const TraceRecord& r) {
         Hart& hart = harts_[r.hart];
         Budget* budget = living(at, r.id);
@@ -1288,10 +1304,11 @@ class Replayer {
             return;
         }
         budget->last_charge = at;
-        if (hart.runner != index_of(*budget)) {
+        const bool runs = hart.runner == index_of(*budget);
+        if (!hart.runner || !pays_for(budgets_[*hart.runner].id, r.id)) {
             reject("charge",
-                   fmt::format("hart {}'s user time goes to budget {}, which it does not run", r.hart,
-                               r.id),
+                   fmt::format("hart {}'s user time goes to budget {}, which it does not run",
+                               r.hart, r.id),
                    {entry_.place, at});
             return;
         }
@@ -1301,13 +1318,16 @@ class Replayer {
                                budget->weight),
                    {budget->last, at});
         }
-        hart.pending += r.x;
+        if (runs) {
+            hart.pending += r.x;
+        } else {
+            entry_.bills.push_back({.budget = index_of(*budget), .ticks = r.x, .place = at});
+        }
     }
 
     /// Is the payer one that the kind of charge may have?
     void check_payer(std::uint64_t at, const TraceRecord& r, TraceCharge what) {
-        const std::uint64_t interrupted =
-            entry_.interrupted ? budgets_[*entry_.interrupted].id : 0;
+        const std::uint64_t interrupted = entry_.interrupted ? budgets_[*entry_.interrupted].id : 0;
         std::string owed;
         switch (what) {
         case TraceCharge::user:
@@ -1365,10 +1385,11 @@ class Replayer {
             return;
         }
         if (!runs_here(*budget) || hart.pending != 0 || r.x != 1) {
-            reject("fold",
-                   fmt::format("budget {} with {} ticks to be charged on hart {} is topped up by {}",
-                               r.id, runs_here(*budget) ? hart.pending : 0, r.hart, r.x),
-                   {budget->last_charge, at});
+            reject(
+                "fold",
+                fmt::format("budget {} with {} ticks to be charged on hart {} is topped up by {}",
+                            r.id, runs_here(*budget) ? hart.pending : 0, r.hart, r.x),
+                {budget->last_charge, at});
         }
         hart.pending += r.x;
     }
@@ -1406,10 +1427,11 @@ class Replayer {
                 owed += hart.runner == index_of(*budget) ? hart.pending : 0;
             }
             reject("fold",
-                   fmt::format("budget {}: pass {} is not {} with remainder {} and the {} ticks it owes "
-                               "at weight {}",
-                               r.id, to_text(got), to_text(budget->debt.pass),
-                               to_text(budget->debt.rem), owed, budget->weight),
+                   fmt::format(
+                       "budget {}: pass {} is not {} with remainder {} and the {} ticks it owes "
+                       "at weight {}",
+                       r.id, to_text(got), to_text(budget->debt.pass), to_text(budget->debt.rem),
+                       owed, budget->weight),
                    {budget->last, budget->last_charge, at});
             budget->debt.pass = got;
             drop_owed(at, *budget);
@@ -1526,10 +1548,11 @@ class Replayer {
         }
         const TraceRecord* pass = member(at + 1, TraceKind::entry_pass, r.id, at);
         if (pass != nullptr && wide(*pass) != entry) {
-            reject("create",
-                   fmt::format("budget {} enters at {} where max(floor, its parent's pass) is {}", r.id,
-                               to_text(wide(*pass)), to_text(entry)),
-                   {child.parent ? budgets_[*child.parent].last : kNowhere, floor_place_, at, at + 1});
+            reject(
+                "create",
+                fmt::format("budget {} enters at {} where max(floor, its parent's pass) is {}",
+                            r.id, to_text(wide(*pass)), to_text(entry)),
+                {child.parent ? budgets_[*child.parent].last : kNowhere, floor_place_, at, at + 1});
             entry = wide(*pass);
         }
         child.entry = entry;
@@ -1576,15 +1599,17 @@ class Replayer {
                    {budget->last, at});
         }
         if (!explains(*budget, r.y)) {
-            reject("weight",
-                   fmt::format("budget {} goes from weight {} to {}, and that is neither the carve of "
-                               "a child ({} due) nor the return of one",
-                               r.id, r.x, r.y, budget->carve_due),
-                   {budget->last, destruction_.place, at});
+            reject(
+                "weight",
+                fmt::format("budget {} goes from weight {} to {}, and that is neither the carve of "
+                            "a child ({} due) nor the return of one",
+                            r.id, r.x, r.y, budget->carve_due),
+                {budget->last, destruction_.place, at});
         }
         budget->carve_due = 0;
-        const U128 owed = add(multiply(above(budget->debt.pass, floor_), std::max<std::uint64_t>(r.x, 1)),
-                              budget->debt.rem);
+        const U128 owed =
+            add(multiply(above(budget->debt.pass, floor_), std::max<std::uint64_t>(r.x, 1)),
+                budget->debt.rem);
         const std::uint64_t weight = std::max<std::uint64_t>(r.y, 1);
         const Debt after{.pass = add(floor_, owed / weight), .rem = owed % weight};
         budget->weight = r.y;
@@ -1609,7 +1634,8 @@ class Replayer {
             if (rem->x != want.rem || rem->y != budget.weight) {
                 reject(check,
                        fmt::format("budget {}: remainder {} at weight {} where {} leaves {} at {}",
-                                   budget.id, rem->x, rem->y, rule, to_text(want.rem), budget.weight),
+                                   budget.id, rem->x, rem->y, rule, to_text(want.rem),
+                                   budget.weight),
                        {budget.last, floor_place_, group, at + 1});
             }
             budget.debt.rem = rem->x;
@@ -1667,10 +1693,11 @@ class Replayer {
         must_be_folded(at, *child, "its work is lifted");
         const std::uint64_t parent_id = child->parent ? budgets_[*child->parent].id : 0;
         if (r.x != parent_id || r.y != child->weight) {
-            reject("lift",
-                   fmt::format("budget {} with parent {} and weight {} is lifted onto {} at weight {}",
-                               r.id, parent_id, child->weight, r.x, r.y),
-                   {child->last, at});
+            reject(
+                "lift",
+                fmt::format("budget {} with parent {} and weight {} is lifted onto {} at weight {}",
+                            r.id, parent_id, child->weight, r.x, r.y),
+                {child->last, at});
         }
         if (child->queued != Queued::no) {
             reject("destruction", fmt::format("budget {} is lifted and still queued", r.id),
@@ -1682,8 +1709,8 @@ class Replayer {
         if (const TraceRecord* told = member(at + 1, TraceKind::lift_work, r.id, at)) {
             if (wide(*told) != work) {
                 reject("lift",
-                       fmt::format("budget {} worked {} since its entry, not {}", r.id, to_text(work),
-                                   to_text(wide(*told))),
+                       fmt::format("budget {} worked {} since its entry, not {}", r.id,
+                                   to_text(work), to_text(wide(*told))),
                        {child->last, floor_place_, at, at + 1});
                 work = wide(*told);
             }
@@ -1696,15 +1723,16 @@ class Replayer {
                 base = {.pass = floor_, .rem = 0};
             }
             const U128 t = add(work, base.rem);
-            check_group(at, parent,
-                        {.pass = add(base.pass, t / parent.weight), .rem = t % parent.weight}, "lift",
-                        "the child's work over the parent's weight", TraceKind::lifted, at + 2);
+            check_group(
+                at, parent, {.pass = add(base.pass, t / parent.weight), .rem = t % parent.weight},
+                "lift", "the child's work over the parent's weight", TraceKind::lifted, at + 2);
         }
     }
 
     void on_destroy_end(std::uint64_t at, const TraceRecord& r) {
         if (!destruction_.open || budgets_[destruction_.top].id != r.id) {
-            reject("destruction", fmt::format("a destruction of budget {} ends and did not begin", r.id),
+            reject("destruction",
+                   fmt::format("a destruction of budget {} ends and did not begin", r.id),
                    {destruction_.place, at});
             return;
         }
@@ -1759,8 +1787,8 @@ class Replayer {
         const std::uint64_t runner = trace_.records[entry_.place].id;
         if (r.id != runner && !pays_for(runner, r.id)) {
             reject("lock",
-                   fmt::format("budget {} waits for the lock and hart {} runs budget {}", r.id, r.hart,
-                               runner),
+                   fmt::format("budget {} waits for the lock and hart {} runs budget {}", r.id,
+                               r.hart, runner),
                    {entry_.place, at});
         }
         if (r.x != entry_.locked - entry_.trapped) {
@@ -1801,7 +1829,8 @@ class Replayer {
 
     void on_end(std::uint64_t at, const TraceRecord& r) {
         if (r.y != at) {
-            reject("structure", fmt::format("the end tells of {} records, {} are there", r.y, at), {at});
+            reject("structure", fmt::format("the end tells of {} records, {} are there", r.y, at),
+                   {at});
         }
         out_.end_kind = r.what;
     }
@@ -1855,10 +1884,9 @@ Tally tally(const Trace& trace, std::uint64_t first, std::uint64_t last) {
 }
 
 std::vector<std::string_view> check_names() {
-    return {"structure", "time",   "conservation", "charge", "timer", "fold",
-            "floor",     "cap",    "wake",         "order",  "queue", "create",
-            "weight",    "lift",   "destruction",  "slice",  "preempt", "lock",
-            "idle"};
+    return {"structure",   "time",  "conservation", "charge", "timer",  "fold",   "floor",
+            "cap",         "wake",  "order",        "queue",  "create", "weight", "lift",
+            "destruction", "slice", "preempt",      "lock",   "idle"};
 }
 
 std::string to_text(const Finding& finding, const Trace& trace) {

@@ -41,10 +41,10 @@ inline constexpr std::uint64_t kNowhere = std::numeric_limits<std::uint64_t>::ma
 /// A budget over the whole trace.
 struct BudgetInfo {
     std::uint64_t id = 0;
-    std::uint64_t parent = 0;   ///< id, 0: root
-    std::uint16_t account = 0;  ///< low 16 bits
-    std::uint64_t limit = 0;    ///< weight limit
-    std::uint64_t created = 0;  ///< place of its create
+    std::uint64_t parent = 0;        ///< id, 0: root
+    std::uint16_t account = 0;       ///< low 16 bits
+    std::uint64_t limit = 0;         ///< weight limit
+    std::uint64_t created = 0;       ///< place of its create
     std::uint64_t ended = kNowhere;  ///< place of the record it died at
 };
 
@@ -52,14 +52,15 @@ struct BudgetInfo {
 struct Run {
     std::uint32_t hart = 0;
     std::uint64_t budget = 0;
-    std::uint64_t thread = 0;    ///< pid << 32 | tid
-    std::uint64_t picked = 0;    ///< place of the pick
-    std::uint64_t began = 0;     ///< place of the leave that started its slice
+    std::uint64_t thread = 0;       ///< pid << 32 | tid
+    std::uint64_t picked = 0;       ///< place of the pick
+    std::uint64_t began = 0;        ///< place of the leave that started its slice
     std::uint64_t lost = kNowhere;  ///< place of the leave by which it lost the hart
-    std::uint64_t user = 0;      ///< user ticks
+    std::uint64_t user = 0;         ///< user ticks
     std::uint64_t slice_end = 0;
-    std::uint64_t trapped = 0;   ///< time of its last trap
-    abi::TraceLeave how = abi::TraceLeave::resumed;  ///< how it lost the hart; resumed: the trace ended
+    std::uint64_t trapped = 0;  ///< time of its last trap
+    abi::TraceLeave how =
+        abi::TraceLeave::resumed;  ///< how it lost the hart; resumed: the trace ended
 };
 
 /// One wake, with what the entry that answered it did to the thread it interrupted.
@@ -75,10 +76,11 @@ struct Wake {
 
 /// Ticks of a stretch of the trace by what they were for.
 struct Tally {
-    std::uint64_t hart_ticks = 0;                ///< all charges
-    std::uint64_t by_charge[18] = {};            ///< by TraceCharge
-    std::uint64_t nobody_by_charge[18] = {};     ///< those with no payer
-    std::uint64_t foreign_timer_ticks = 0;       ///< timer interrupts' charges to others than the interrupted
+    std::uint64_t hart_ticks = 0;             ///< all charges
+    std::uint64_t by_charge[18] = {};         ///< by TraceCharge
+    std::uint64_t nobody_by_charge[18] = {};  ///< those with no payer
+    std::uint64_t foreign_timer_ticks =
+        0;  ///< timer interrupts' charges to others than the interrupted
     std::uint64_t lock_wait_longest = 0;
 };
 

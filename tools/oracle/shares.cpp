@@ -102,8 +102,7 @@ std::vector<BudgetInfo> outermost(const Replay& replay, std::uint16_t account) {
     std::vector<BudgetInfo> found;
     for (const BudgetInfo& budget : replay.budgets) {
         const auto parent = accounts.find(budget.parent);
-        if (budget.account == account &&
-            (parent == accounts.end() || parent->second != account)) {
+        if (budget.account == account && (parent == accounts.end() || parent->second != account)) {
             found.push_back(budget);
         }
     }
@@ -123,8 +122,8 @@ std::optional<std::string> why_not_judged(const Replay& replay, const Window& wi
                                budget.id, account, budget.created);
         }
         if (budget.ended < window.last) {
-            return fmt::format("budget {} of account {} ends within the window (record {})", budget.id,
-                               account, budget.ended);
+            return fmt::format("budget {} of account {} ends within the window (record {})",
+                               budget.id, account, budget.ended);
         }
         sum += budget.limit;
         ++there;

@@ -47,8 +47,8 @@ TraceResult parse_trace(std::span<const std::byte> bytes) {
     const std::span<const std::byte> body = bytes.subspan(sizeof(head));
     const std::uint64_t whole = body.size() / sizeof(abi::TraceRecord);
     if (head.records > whole) {
-        return refuse(
-            fmt::format("truncated: the head tells of {} records, {} are there", head.records, whole));
+        return refuse(fmt::format("truncated: the head tells of {} records, {} are there",
+                                  head.records, whole));
     }
     if (body.size() != head.records * sizeof(abi::TraceRecord)) {
         return refuse(fmt::format("{} bytes stand behind the last record",
@@ -95,7 +95,8 @@ TraceResult read_trace(const std::filesystem::path& path) {
     const std::streamoff size = file.tellg();
     std::vector<std::byte> bytes(static_cast<std::size_t>(std::max<std::streamoff>(size, 0)));
     file.seekg(0);
-    if (!file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()))) {
+    if (!file.read(reinterpret_cast<char*>(bytes.data()),
+                   static_cast<std::streamsize>(bytes.size()))) {
         return refuse(fmt::format("cannot read {}", path.string()));
     }
     return parse_trace(bytes);

@@ -97,7 +97,8 @@ Wanted wanted_by(const Request& request) {
     if (request.harts) {
         const std::uint64_t harts = number_of(*request.harts, "--harts");
         if (harts < 1 || harts > kMaxHarts) {
-            throw WrongUse(fmt::format("--harts: {} harts; 1 to {} are possible", harts, kMaxHarts));
+            throw WrongUse(
+                fmt::format("--harts: {} harts; 1 to {} are possible", harts, kMaxHarts));
         }
         wanted.harts = static_cast<std::uint32_t>(harts);
     }
@@ -115,8 +116,8 @@ Wanted wanted_by(const Request& request) {
         const std::uint64_t first = number_of(request.seeds->substr(0, dots), "--seeds");
         const std::uint64_t last = number_of(request.seeds->substr(dots + 2), "--seeds");
         if (last < first || last - first >= kMostSeeds) {
-            throw WrongUse(fmt::format("--seeds: {} to {} is no sweep of 1 to {} seeds", first, last,
-                                       kMostSeeds));
+            throw WrongUse(fmt::format("--seeds: {} to {} is no sweep of 1 to {} seeds", first,
+                                       last, kMostSeeds));
         }
         for (std::uint64_t seed = first; seed <= last; ++seed) {
             wanted.seeds.push_back(seed);
@@ -165,7 +166,8 @@ class Scratch {
     Scratch() {
         std::string name = (fs::temp_directory_path() / "ravelin-bench-XXXXXX").string();
         if (mkdtemp(name.data()) == nullptr) {
-            throw std::runtime_error("no folder for traces in " + fs::temp_directory_path().string());
+            throw std::runtime_error("no folder for traces in " +
+                                     fs::temp_directory_path().string());
         }
         folder_ = name;
     }
@@ -243,8 +245,8 @@ std::vector<Outcome> perform_all(const std::vector<RunPlan>& plans, const Reques
         const std::lock_guard lock(printing);
         ++done;
         if (progress) {
-            fmt::print(stderr, "[{}/{}] {} {} harts {} seed {}: {} ({:.1f} s)\n", done, plans.size(),
-                       outcomes[i].name, name_of(outcomes[i].port), outcomes[i].harts,
+            fmt::print(stderr, "[{}/{}] {} {} harts {} seed {}: {} ({:.1f} s)\n", done,
+                       plans.size(), outcomes[i].name, name_of(outcomes[i].port), outcomes[i].harts,
                        outcomes[i].seed, name_of(outcomes[i].verdict), outcomes[i].wall_s);
         }
     };
@@ -318,7 +320,8 @@ std::vector<Case> cases_matching(const Request& request) {
 }
 
 /// Runs a command, turning what it throws into one line and an exit code.
-template <class Command> int guarded(Command command) {
+template <class Command>
+int guarded(Command command) {
     try {
         return command();
     } catch (const WrongUse& error) {
@@ -342,8 +345,8 @@ int command_run(const Request& request) {
         if (judged.keep_harts && wanted.harts &&
             std::find(judged.harts.begin(), judged.harts.end(), *wanted.harts) ==
                 judged.harts.end()) {
-            throw WrongUse(fmt::format("{} keeps its hart count: it cannot run with {}", judged.name,
-                                       *wanted.harts));
+            throw WrongUse(fmt::format("{} keeps its hart count: it cannot run with {}",
+                                       judged.name, *wanted.harts));
         }
         check_json(request);
         std::vector<RunPlan> plans = plans_of(request, wanted, judged, false);
@@ -434,13 +437,14 @@ int command_show(const Request& request, const std::string& name) {
         }
         for (const JudgedBudget& budget : judged.budgets) {
             fmt::print("  budget   {}: account {}, weight {}, {} thread{}{}\n", budget.name,
-                       budget.account, budget.weight, budget.threads, budget.threads == 1 ? "" : "s",
+                       budget.account, budget.weight, budget.threads,
+                       budget.threads == 1 ? "" : "s",
                        budget.windows.empty() ? "" : ", windows " + counts(budget.windows));
         }
         for (const ShareRule& rule : judged.shares) {
-            fmt::print("  share    {} in window {}: {} {} of {}{}\n", judged.budgets[rule.budget].name,
-                       rule.window, name_of(rule.op), rule.tolerance,
-                       rule.want ? std::to_string(*rule.want) : "its water-filling",
+            fmt::print("  share    {} in window {}: {} {} of {}{}\n",
+                       judged.budgets[rule.budget].name, rule.window, name_of(rule.op),
+                       rule.tolerance, rule.want ? std::to_string(*rule.want) : "its water-filling",
                        rule.harts.empty() ? "" : " at harts " + counts(rule.harts));
         }
         for (const FigureRule& rule : judged.figures) {

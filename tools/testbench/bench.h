@@ -16,9 +16,9 @@ struct Request {
     std::filesystem::path root;
     std::vector<std::string> patterns;  ///< names or patterns; one exact name for `run`
     std::optional<std::string> port;
-    std::optional<std::string> harts;   ///< as typed
+    std::optional<std::string> harts;  ///< as typed
     std::optional<std::string> seed;
-    std::optional<std::string> seeds;   ///< "A..B"
+    std::optional<std::string> seeds;  ///< "A..B"
     std::optional<std::string> clock;
     std::optional<std::string> json;    ///< file
     std::optional<std::string> traces;  ///< folder that keeps every trace

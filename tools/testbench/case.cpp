@@ -145,13 +145,15 @@ class Reader {
             const std::string name(key.str());
             if (!known_.contains(name)) {
                 const std::vector<std::string> known(known_.begin(), known_.end());
-                throw Malformed(key.source(), unknown(name_.empty() ? "key" : "key of " + name_,
-                                                      name, known));
+                throw Malformed(key.source(),
+                                unknown(name_.empty() ? "key" : "key of " + name_, name, known));
             }
         }
     }
 
-    [[noreturn]] void fail(const std::string& what) const { throw Malformed(table_.source(), what); }
+    [[noreturn]] void fail(const std::string& what) const {
+        throw Malformed(table_.source(), what);
+    }
 
     /// Fails at a key's own line.
     [[noreturn]] void fail_at(const char* key, const std::string& what) {
@@ -197,7 +199,8 @@ class Reader {
     }
 };
 
-template <class To> std::vector<To> cast(const std::vector<std::int64_t>& values) {
+template <class To>
+std::vector<To> cast(const std::vector<std::int64_t>& values) {
     std::vector<To> cast_values;
     for (const std::int64_t value : values) {
         cast_values.push_back(static_cast<To>(value));
@@ -263,13 +266,14 @@ void read_shares(Case& judged, Reader& file) {
         rule.harts = hart_counts(reader, {});
         const JudgedBudget& budget = judged.budgets[rule.budget];
         if (!rule.want && budget.weight == 0) {
-            reader.fail_at("budget", fmt::format("budget '{}' has no weight, so its share needs a want",
-                                                 budget.name));
+            reader.fail_at(
+                "budget",
+                fmt::format("budget '{}' has no weight, so its share needs a want", budget.name));
         }
         if (!budget.windows.empty() && std::find(budget.windows.begin(), budget.windows.end(),
                                                  rule.window) == budget.windows.end()) {
-            reader.fail_at("budget", fmt::format("budget '{}' takes no part in window {}", budget.name,
-                                                 rule.window));
+            reader.fail_at("budget", fmt::format("budget '{}' takes no part in window {}",
+                                                 budget.name, rule.window));
         }
         reader.done();
         judged.shares.push_back(std::move(rule));
@@ -331,7 +335,8 @@ void check_regexes(Reader& reader, const char* key, const std::vector<std::strin
         try {
             std::regex compiled(text, std::regex::extended);
         } catch (const std::regex_error& error) {
-            reader.fail_at(key, fmt::format("'{}' is no regular expression: {}", text, error.what()));
+            reader.fail_at(key,
+                           fmt::format("'{}' is no regular expression: {}", text, error.what()));
         }
     }
 }

@@ -27,7 +27,9 @@ const std::vector<std::string>& end_names() {
 class Judge {
   public:
     Judge(const RunPlan& plan, const RunResult& run, std::uint32_t cores)
-        : plan_(plan), case_(*plan.judged), run_(run),
+        : plan_(plan),
+          case_(*plan.judged),
+          run_(run),
           judges_time_(!plan.host_clock || plan.harts <= cores) {}
 
     Outcome go() {
@@ -186,8 +188,8 @@ class Judge {
             wanted = std::max(wanted, rule.window);
         }
         if (windows.size() < wanted) {
-            fail("case", fmt::format("the run has {} windows, and window {} is judged", windows.size(),
-                                     wanted));
+            fail("case", fmt::format("the run has {} windows, and window {} is judged",
+                                     windows.size(), wanted));
         }
         for (std::uint32_t number = 1; number <= windows.size(); ++number) {
             shares_of(trace, replay, windows[number - 1], number);
@@ -202,8 +204,8 @@ class Judge {
             if (!takes_part(budget, number)) {
                 continue;
             }
-            const bool ruled = std::any_of(
-                case_.shares.begin(), case_.shares.end(), [&](const ShareRule& rule) {
+            const bool ruled =
+                std::any_of(case_.shares.begin(), case_.shares.end(), [&](const ShareRule& rule) {
                     return &case_.budgets[rule.budget] == &budget && rule.window == number;
                 });
             if (const auto why =
@@ -288,12 +290,12 @@ class Judge {
                       .target = rule.target,
                       .op = rule.op,
                       .judged = judged_at(rule.harts),
-                      .margin = rule.op == Op::at_least ? figure.value - target
-                                                        : target - figure.value};
+                      .margin =
+                          rule.op == Op::at_least ? figure.value - target : target - figure.value};
         if (row.judged && row.margin < 0.0) {
-            fail("figure", fmt::format("{} is {:.1f}{}{}, {} {}", row.name, row.value,
-                                       row.unit.empty() ? "" : " ", row.unit, name_of(row.op),
-                                       rule.target));
+            fail("figure",
+                 fmt::format("{} is {:.1f}{}{}, {} {}", row.name, row.value,
+                             row.unit.empty() ? "" : " ", row.unit, name_of(row.op), rule.target));
         }
         out_.figures.push_back(std::move(row));
     }
@@ -354,19 +356,18 @@ class Judge {
         }
         if (!out_.failures.empty()) {
             out_.verdict = Verdict::fail;
-            out_.reason =
-                fmt::format("{}: {}", out_.failures[0].check, out_.failures[0].reason);
+            out_.reason = fmt::format("{}: {}", out_.failures[0].check, out_.failures[0].reason);
             return;
         }
         const bool asks = !case_.shares.empty() || !case_.figures.empty();
         const auto is_judged = [](const auto& row) { return row.judged; };
-        const bool judged =
-            std::any_of(out_.shares.begin(), out_.shares.end(), is_judged) ||
-            std::any_of(out_.figures.begin(), out_.figures.end(), is_judged);
+        const bool judged = std::any_of(out_.shares.begin(), out_.shares.end(), is_judged) ||
+                            std::any_of(out_.figures.begin(), out_.figures.end(), is_judged);
         out_.verdict = asks && !judged ? Verdict::recorded : Verdict::pass;
         if (out_.verdict == Verdict::recorded) {
-            out_.reason = judges_time_ ? "nothing is judged at this hart count; the rules hold"
-                                       : "more harts than cores on the host's clock; the rules hold";
+            out_.reason = judges_time_
+                              ? "nothing is judged at this hart count; the rules hold"
+                              : "more harts than cores on the host's clock; the rules hold";
         }
     }
 };

@@ -22,7 +22,7 @@ struct ShareRow {
     std::uint64_t weight = 0;
     std::uint64_t threads = 1;
     double want = 0.0;
-    double got = 0.0;    ///< net of billed lock waits
+    double got = 0.0;  ///< net of billed lock waits
     double gross = 0.0;
     bool judged = false;
     Op op = Op::within;

@@ -13,11 +13,14 @@ void add_common(CLI::App& command, ravelin::testbench::Request& request) {
     command.add_option("--root", request.root, "the tree that cases and builds are in")->required();
     command.add_option("--on", request.port, "hosted, rv64 or rv32")->type_name("PORT");
     command.add_option("--harts", request.harts, "how many harts, 1 to 8")->type_name("N");
-    command.add_option("--seed", request.seed, "seed of everything chosen at random")->type_name("S");
+    command.add_option("--seed", request.seed, "seed of everything chosen at random")
+        ->type_name("S");
     command.add_option("--clock", request.clock, "hosted: virtual, threads; RISC-V: icount, host")
         ->type_name("CLOCK");
-    command.add_option("--json", request.json, "also write the results to this file")->type_name("FILE");
-    command.add_option("--traces", request.traces, "keep every trace in this folder")->type_name("DIR");
+    command.add_option("--json", request.json, "also write the results to this file")
+        ->type_name("FILE");
+    command.add_option("--traces", request.traces, "keep every trace in this folder")
+        ->type_name("DIR");
 }
 
 }  // namespace
@@ -30,7 +33,10 @@ int main(int argc, char** argv) {
 
     CLI::App* run = app.add_subcommand("run", "run one case and give a full account");
     add_common(*run, request);
-    run->add_option("case", request.patterns, "name of the case")->required()->expected(1)->type_name("CASE");
+    run->add_option("case", request.patterns, "name of the case")
+        ->required()
+        ->expected(1)
+        ->type_name("CASE");
 
     CLI::App* bench = app.add_subcommand(
         "bench", "run cases; or `bench list`, or `bench show CASE`; all cases without a pattern");
@@ -38,12 +44,15 @@ int main(int argc, char** argv) {
     bench->add_option("pattern", request.patterns, "beginning of a name, or a pattern with * and ?")
         ->type_name("PATTERN");
     bench->add_option("--seeds", request.seeds, "a sweep of seeds, A..B")->type_name("A..B");
-    bench->add_option("--jobs", request.jobs, "runs at a time")->type_name("J")->check(CLI::Range(1, 256));
+    bench->add_option("--jobs", request.jobs, "runs at a time")
+        ->type_name("J")
+        ->check(CLI::Range(1, 256));
 
     std::string file;
     std::uint64_t first = 0;
     std::uint64_t count = 0;
-    CLI::App* trace = app.add_subcommand("trace", "judge a trace file by the rules, print records of it");
+    CLI::App* trace =
+        app.add_subcommand("trace", "judge a trace file by the rules, print records of it");
     trace->add_option("file", file, "trace file")->required()->type_name("FILE");
     trace->add_option("--first", first, "first record to print");
     trace->add_option("--count", count, "records to print");

@@ -58,7 +58,8 @@ class Lines {
         partial_ += bytes;
         std::size_t from = 0;
         bool go_on = true;
-        for (std::size_t end; (end = partial_.find('\n', from)) != std::string::npos; from = end + 1) {
+        for (std::size_t end; (end = partial_.find('\n', from)) != std::string::npos;
+             from = end + 1) {
             std::string_view line(partial_.data() + from, end - from);
             if (line.ends_with('\r')) {
                 line.remove_suffix(1);
@@ -99,7 +100,8 @@ class Lines {
 
 }  // namespace
 
-ProcessResult run_process(const std::vector<std::string>& command, std::chrono::milliseconds timeout,
+ProcessResult run_process(const std::vector<std::string>& command,
+                          std::chrono::milliseconds timeout,
                           const std::function<bool(std::string_view)>& on_line,
                           std::chrono::milliseconds grace) {
     ProcessResult result;
@@ -151,8 +153,7 @@ ProcessResult run_process(const std::vector<std::string>& command, std::chrono::
         if (polled[0].revents != 0) {
             const ssize_t got = read(out.reader(), buffer.data(), buffer.size());
             out_open = got > 0;
-            if (got > 0 &&
-                !lines.feed({buffer.data(), static_cast<std::size_t>(got)}, on_line) &&
+            if (got > 0 && !lines.feed({buffer.data(), static_cast<std::size_t>(got)}, on_line) &&
                 !result.stopped) {
                 result.stopped = true;
                 deadline = std::min(deadline, Clock::now() + grace);

@@ -14,16 +14,17 @@ namespace ravelin::testbench {
 struct ProcessResult {
     std::string not_started;  ///< why it could not be started, or empty
     bool timed_out = false;
-    bool stopped = false;     ///< by on_line
-    int exit_code = -1;       ///< if it exited by itself
-    int signal = 0;           ///< if a signal ended it
-    std::string errors;       ///< what it wrote to its standard error
+    bool stopped = false;  ///< by on_line
+    int exit_code = -1;    ///< if it exited by itself
+    int signal = 0;        ///< if a signal ended it
+    std::string errors;    ///< what it wrote to its standard error
     double wall_s = 0.0;
 };
 
 /// Runs a command. `on_line` gets each line of its standard output, without the line's end, and
 /// answers whether to go on; on false the group is given `grace` to end by itself and is then killed.
-ProcessResult run_process(const std::vector<std::string>& command, std::chrono::milliseconds timeout,
+ProcessResult run_process(const std::vector<std::string>& command,
+                          std::chrono::milliseconds timeout,
                           const std::function<bool(std::string_view)>& on_line,
                           std::chrono::milliseconds grace = std::chrono::milliseconds(0));
 

@@ -82,8 +82,8 @@ Nearest nearest_of(const Outcome& outcome) {
         if (row.judged) {
             offer(row.margin, static_cast<double>(*row.target), [&] {
                 return Nearest{.figure = fmt::format("{} {}", row.name, number(row.value)),
-                               .target = fmt::format("{}{}", row.op == Op::at_least ? ">=" : "<=",
-                                                     *row.target),
+                               .target = fmt::format(
+                                   "{}{}", row.op == Op::at_least ? ">=" : "<=", *row.target),
                                .margin = number(row.margin)};
             });
         }
@@ -94,8 +94,9 @@ Nearest nearest_of(const Outcome& outcome) {
 /// Columns as wide as their widest cell; a cell's width is its characters, not its bytes.
 std::string columns(const std::vector<std::vector<std::string>>& rows) {
     const auto width = [](const std::string& text) {
-        return static_cast<std::size_t>(std::count_if(
-            text.begin(), text.end(), [](char c) { return (static_cast<unsigned>(c) & 0xc0U) != 0x80U; }));
+        return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+            return (static_cast<unsigned>(c) & 0xc0U) != 0x80U;
+        }));
     };
     std::vector<std::size_t> widths;
     for (const auto& row : rows) {
@@ -220,12 +221,13 @@ std::string account_of(const Outcome& outcome) {
             if (!row.target && row.value == 0.0) {
                 continue;  // nothing to tell; the JSON has it
             }
-            rows.push_back({"  " + row.name, number(row.value) + (row.unit.empty() ? "" : " ") + row.unit,
-                            !row.target ? ""
-                            : !row.judged
-                                ? "recorded"
-                                : fmt::format("{} {}, margin {}{}", name_of(row.op), *row.target,
-                                              number(row.margin), row.margin < 0.0 ? "  MISSED" : "")});
+            rows.push_back(
+                {"  " + row.name, number(row.value) + (row.unit.empty() ? "" : " ") + row.unit,
+                 !row.target ? ""
+                 : !row.judged
+                     ? "recorded"
+                     : fmt::format("{} {}, margin {}{}", name_of(row.op), *row.target,
+                                   number(row.margin), row.margin < 0.0 ? "  MISSED" : "")});
         }
         text += "\n" + columns(rows);
     }
@@ -247,8 +249,9 @@ std::string account_of(const Outcome& outcome) {
 }
 
 std::string table_of(const std::vector<Outcome>& outcomes) {
-    std::vector<std::vector<std::string>> rows = {
-        {"case", "port", "harts", "seed", "clock", "verdict", "nearest", "target", "margin", "reason"}};
+    std::vector<std::vector<std::string>> rows = {{"case", "port", "harts", "seed", "clock",
+                                                   "verdict", "nearest", "target", "margin",
+                                                   "reason"}};
     for (const Outcome& outcome : outcomes) {
         const Nearest nearest = nearest_of(outcome);
         rows.push_back({outcome.name, name_of(outcome.port), std::to_string(outcome.harts),

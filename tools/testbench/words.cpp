@@ -55,7 +55,8 @@ std::string listed(std::span<const std::string> words) {
     return fmt::format("{}", fmt::join(words, ", "));
 }
 
-std::string unknown(std::string_view kind, std::string_view word, std::span<const std::string> known) {
+std::string unknown(std::string_view kind, std::string_view word,
+                    std::span<const std::string> known) {
     const std::vector<std::string> near = near_words(word, known);
     if (!near.empty()) {
         return fmt::format("unknown {} '{}'; did you mean: {}", kind, word, listed(near));

@@ -12,7 +12,8 @@ namespace ravelin::testbench {
 std::vector<std::string> near_words(std::string_view word, std::span<const std::string> known);
 
 /// "unknown KIND 'WORD'; did you mean: A, B", or with all known words if none is near.
-std::string unknown(std::string_view kind, std::string_view word, std::span<const std::string> known);
+std::string unknown(std::string_view kind, std::string_view word,
+                    std::span<const std::string> known);
 
 /// "a, b, c".
 std::string listed(std::span<const std::string> words);
