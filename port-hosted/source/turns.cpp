@@ -63,7 +63,7 @@ void Machine::block(Hart& hart, Fiber& self, u64 key, bool listening) {
         fiber_switch(self, *next->stopped);
     }
     mine.listening = false;
-    mine.time = std::max(mine.time, mine.key);
+    mine.time = mine.key;
 }
 
 // Stops a hart for good, in user mode or idle, because the time limit has come. The run ends when

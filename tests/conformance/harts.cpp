@@ -30,14 +30,16 @@ bool flag_becomes(Kernel& kernel, const std::atomic<u32>& flag, u32 value) {
 Port::Context* start(Kernel& kernel, const Trap* trap) {
     const u32 harts = kernel.port.facts().harts;
     if (trap == nullptr) {
+        kernel.flag.store(0);  // set by a hart whose clock is behind the starter's
         for (u32 i = 1; i < harts; ++i) {
+            kernel.shared_time.store(kernel.now().value);
             kernel.expect(kernel.port.start(kBootHart, {i}), "a hart starts");
         }
         kernel.expect(!kernel.port.start(kBootHart, kOther), "a started hart is not started again");
         kernel.mark = kernel.now();
     }
     if (kernel.online.load() == (u32{1} << harts) - 1) {
-        kernel.port.disarm(kBootHart);
+        kernel.expect(kernel.flag.load() == 0, "a started hart's clock is not behind");
         return kernel.done();
     }
     if (kernel.now() - kernel.mark > second(kernel)) {

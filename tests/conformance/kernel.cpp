@@ -213,6 +213,9 @@ Port::Context* boot(Kernel& kernel, const BootProgram& program) {
 }
 
 Port::Context* hart_online(Kernel& kernel, HartIndex hart) {
+    if (kernel.port.now(hart).value < kernel.shared_time.load()) {
+        kernel.flag.store(1);
+    }
     kernel.online.fetch_or(HartMask::of(hart).bits);
     return nullptr;
 }

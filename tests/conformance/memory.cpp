@@ -131,8 +131,11 @@ Port::Context* rights(Kernel& kernel, const Trap* trap) {
         kernel.drop_thread(0);
         set(abi::kRead | abi::kExecute);
         return kernel.make_thread(0, kernel.space, 1);
-    case 7: return kernel.order(thread, Order::store, kTestPage, 7);
+    case 7: return kernel.order(thread, Order::load, kTestPage);
     case 8:
+        kernel.expect(kernel.answered(*trap, thread, 5), "read and execute: a load is made");
+        return kernel.order(thread, Order::store, kTestPage, 7);
+    case 9:
         kernel.expect(is_fault(*trap, FaultKind::store, kTestPage), "execute: no store");
         unmap(kernel, kernel.space, kTestPage);
         kernel.drop_thread(0);

@@ -54,7 +54,7 @@ Port::Context* one_clock(Kernel& kernel, const Trap* trap) {
     return kernel.done();
 }
 
-// Steps 0, 1, 2: armed for now, for a point just passed, for the clock's start.
+// Steps 0, 1, 2: armed at this time, for a point just passed, for the clock's start.
 Port::Context* past(Kernel& kernel, const Trap* trap) {
     if (trap != nullptr) {
         kernel.expect(trap->kind == TrapKind::timer, "an idle hart enters by the timer");
