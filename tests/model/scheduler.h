@@ -200,7 +200,7 @@ class Scheduler {
     Pass floor_ = 0;
     std::int64_t front_ = 0;
     std::int64_t back_ = 0;
-    bool counts_changed_ = false;  // of any budget, since the last reconcile
+    bool counts_changed_ = false;          // of any budget, since the last reconcile
     std::optional<BudgetId> hidden_wait_;  // set only by a broken block, during its raise
 };
 
