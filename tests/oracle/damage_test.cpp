@@ -922,14 +922,12 @@ TEST_F(Damage, AHartGoesIdlePastAWaitingThread) {
 
 // --- all of it ---
 
-/// Every check has a damage above: a check that nothing trips is none.
+/// Every check has a damage above: a check that nothing trips is none. Known once all of them ran.
 TEST(DamageCovers, EveryCheck) {
     const testing::UnitTest& all = *testing::UnitTest::GetInstance();
-    if (all.test_to_run_count() != all.total_test_count()) {
-        GTEST_SKIP() << "only some tests run";
-    }
+    const bool all_ran = all.test_to_run_count() == all.total_test_count();
     for (const std::string_view check : oracle::check_names()) {
-        EXPECT_TRUE(covered_checks().contains(std::string(check))) << check;
+        EXPECT_TRUE(!all_ran || covered_checks().contains(std::string(check))) << check;
     }
 }
 
