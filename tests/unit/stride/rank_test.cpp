@@ -28,7 +28,7 @@ using Order = std::vector<u64>;
 TEST(Rank, ThePassComesFirst) {
     Queue queue;
     Crowd crowd;
-    for (Wide pass : {30, 10, 20})
+    for (Wide pass : {Wide{30}, Wide{10}, Wide{20}})
         wake_with(queue, crowd.add(1, pass));
     EXPECT_EQ(drain(queue), (Order{2, 3, 1}));
 }
@@ -68,7 +68,7 @@ TEST(Rank, RequeuedRunInTheOrderOfTheirRequeues) {
     Crowd crowd;
     for (int budget = 0; budget < 3; ++budget)
         wake_with(queue, crowd.add());
-    for (std::size_t place : {1, 2, 0})
+    for (std::size_t place : {1u, 2u, 0u})
         requeue(queue, crowd[place]);
     EXPECT_EQ(drain(queue), (Order{2, 3, 1}));
 }
