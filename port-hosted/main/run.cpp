@@ -47,7 +47,8 @@ std::string program_names() {
     return names;
 }
 
-int write_trace(const Arguments& arguments, [[maybe_unused]] const Kernel& kernel) {
+int write_trace([[maybe_unused]] const Arguments& arguments,
+                [[maybe_unused]] const Kernel& kernel) {
 #if RAVELIN_CHECKED
     const abi::TraceHead head{.magic = {},
                               .version = 0,

@@ -1,6 +1,7 @@
 // Where every hart enters the machine (a0 = hart id, a1 = device tree), and where each leaves for
 // S-mode. The first hart to draw 0 from the lottery clears .bss and boots; the others halt until
-// it has done so and then wait to be started. Harts whose id is too high to serve halt for ever.
+// it has counted them and then wait to be started. Harts whose id is too high to serve halt for
+// ever.
 
 #include "port-riscv/firmware/asm.h"
 
@@ -25,18 +26,16 @@ _start:
     addi    t0, t0, REG_BYTES
     j       2b
 3:
-    fence   rw, w
-    la      t0, bss_is_clear
-    li      t1, 1
-    sw      t1, 0(t0)
     jal     load_stack
     tail    firmware_boot
 
-// The boot hart rings every hart once .bss is clear; the ring is left pending, so it is not lost.
+// The boot hart rings every hart and sees by the ring's register that the hart is there. A hart takes
+// its ring back as soon as it joins, so none may join before all are counted; until then the ring
+// stays pending and is not lost.
 wait_for_boot:
     csrwi   mie, 1 << 3
 1:
-    lw      t0, bss_is_clear
+    lw      t0, firmware_may_join
     bnez    t0, 2f
     wfi
     j       1b
@@ -81,7 +80,8 @@ firmware_enter_supervisor:
     .balign 4
 lottery:
     .word   0
-bss_is_clear:
+    .globl  firmware_may_join
+firmware_may_join:
     .word   0
 
     .bss

@@ -68,6 +68,8 @@ struct Frame {
 extern Hart harts[kMaxHarts];
 /// The harts the machine has. Written by the boot hart before any S-mode code runs.
 extern HartMask present;
+/// Not 0 once the boot hart has counted the harts: only then do the others leave entry.S.
+extern "C" std::atomic<std::uint32_t> firmware_may_join;
 
 inline Word self_id() noexcept {
     return csr_read<kMhartid>();
@@ -103,7 +105,7 @@ void timer_set(std::uint64_t deadline) noexcept;
 void timer_fired() noexcept;
 
 // --- remote.cpp
-/// Finds the harts there are, all of them stopped, and wakes those that wait in entry.S.
+/// Finds the harts there are, all of them stopped, and lets those that wait in entry.S join.
 void find_harts() noexcept;
 inline bool exists(Word id) noexcept {
     return id < kMaxHarts && ((present >> id) & 1U) != 0;

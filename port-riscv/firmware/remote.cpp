@@ -70,6 +70,7 @@ void find_harts() noexcept {
         software_register(id) = 1;
         if (software_register(id) != 0) present |= HartMask{1} << id;
     }
+    firmware_may_join.store(1, std::memory_order_release);
 }
 
 void ring(Word id) noexcept {
