@@ -12,6 +12,7 @@
 #include "core/object/endpoint.h"
 #include "core/object/process.h"
 #include "core/object/random.h"
+#include "core/sched/ledger.h"
 #include "core/stride/queue.h"
 #include "core/time/heap.h"
 #include "core/trace/trace.h"
@@ -91,6 +92,7 @@ struct Kernel {
     Budget* system = nullptr;
     Budget* users = nullptr;
 
+    [[no_unique_address]] Ledger ledger;
     trace::Trace trace;
 };
 

@@ -131,6 +131,7 @@ Port::Context* boot(Kernel& kernel, const BootProgram& program) {
         kernel.harts[index].index = {index};
     hart.online = true;
     hart.since = kernel.booted;
+    kernel.ledger.hart_came(kernel.booted);
     std::byte key[32] = {};
     kernel.port.entropy(key);
     kernel.generator.seed(key);

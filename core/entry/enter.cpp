@@ -147,6 +147,7 @@ Port::Context* leave_kernel(Kernel& kernel, Hart& hart) {
         hart.slice_open = false;
         sched::bill(kernel, hart, now, hart.runner, TraceCharge::user);
     }
+    sched::check_ledger(kernel, hart.since);
     HartMask late = late_timers(kernel, hart);
     Ticks wanted = wanted_timer(kernel, hart);
     bool arm = wanted != hart.armed;
@@ -215,6 +216,7 @@ Port::Context* hart_online(Kernel& kernel, HartIndex index) {
     hart.index = index;
     hart.online = true;
     hart.since = now;
+    kernel.ledger.hart_came(now);
     hart.idle = true;
     hart.leave = Leave::from_idle;
     kernel.online += 1;

@@ -70,12 +70,19 @@ void clear_ready(Thread& thread) {
     if (--process.ready_count == 0) process.budget->ready_pids.clear(process.pid);
 }
 
+inline void fold(Kernel& kernel, Budget& budget, Ticks ticks) {
+    kernel.ledger.begin_fold(budget.entity);
+    kernel.queue.fold(budget.entity, ticks);
+    kernel.ledger.end_fold(budget.entity, ticks);
+}
+
 // Folds what every hart that runs the budget has pending, raising nothing.
-void fold_harts(Kernel& kernel, Hart& self, Budget& budget) {
+inline void fold_harts(Kernel& kernel, Hart& self, Budget& budget) {
     for (u32 index = 0; index < kernel.hart_count; ++index) {
         Hart& hart = kernel.harts[index];
         if (hart.runner != &budget || hart.pending == Ticks{}) continue;
-        kernel.queue.fold(budget.entity, hart.pending);
+        fold(kernel, budget, hart.pending);
+        kernel.ledger.take_pending(hart.pending);
         hart.pending = {};
         trace_pass(kernel, self, TraceKind::pass, budget);
     }
@@ -105,7 +112,7 @@ Thread& next_thread(Kernel& kernel, Budget& budget) {
 
 // Folds ticks into a budget's pass and, if it is queued, raises the floor.
 void charge(Kernel& kernel, Hart& hart, Budget& budget, Ticks ticks) {
-    kernel.queue.fold(budget.entity, ticks);
+    fold(kernel, budget, ticks);
     trace_pass(kernel, hart, TraceKind::pass, budget);
     if (!budget.entity.queued()) return;
     kernel.queue.raise();
@@ -119,7 +126,9 @@ void deschedule(Kernel& kernel, Hart& hart) {
     if (stays) set_ready(*thread);
     if (hart.pending == Ticks{}) {
         kernel.trace.write(hart.index, TraceKind::top_up, budget.head.id, stride::kMinCharge, 0);
+        kernel.ledger.top_up();
     }
+    kernel.ledger.take_pending(hart.pending);
     charge(kernel, hart, budget,
            hart.pending == Ticks{} ? Ticks{stride::kMinCharge} : hart.pending);
     kernel.queue.stop(budget.entity, stays);
@@ -245,7 +254,11 @@ bool turn(Kernel& kernel, Hart& hart) {
     if (old.entity.waiting != 0 || kernel.queue.has_dormant()) return false;
     Thread& thread = *hart.thread;
     bool topped_up = hart.pending == Ticks{};
+    kernel.ledger.begin_fold(old.entity);
     stride::Entity& next = kernel.queue.turn(old.entity, hart.pending);
+    kernel.ledger.end_fold(old.entity, hart.pending);
+    kernel.ledger.take_pending(hart.pending);
+    if (topped_up) kernel.ledger.top_up();
     hart.pending = {};
     Budget& budget = budget_of(next);
     if (&budget != &old) {
@@ -273,8 +286,9 @@ bool turn(Kernel& kernel, Hart& hart) {
 void pay(Kernel& kernel, Hart& hart, Ticks ticks) {
     trace_charge(kernel, hart, ticks);
     Budget* payer = hart.payer;
-    if (payer == nullptr) return;
+    if (payer == nullptr) return kernel.ledger.bill_nobody(hart.reason, ticks);
     if (payer == hart.runner) {
+        kernel.ledger.bill_pending(ticks);
         hart.pending += ticks;
         return;
     }
@@ -333,13 +347,18 @@ void lift_and_remove(Kernel& kernel, Hart& self, Budget& dying, Budget* payer) {
             Ticks ticks = now - hart.since;
             hart.since = now;
             trace_charge(kernel, hart, ticks);
-            (hart.runner == &dying ? hart.pending : billed) += ticks;
+            if (hart.runner == &dying) {
+                kernel.ledger.bill_pending(ticks);
+                hart.pending += ticks;
+            } else {
+                billed += ticks;
+            }
         }
         set_payer(hart, payer, hart.reason);
     }
     fold_harts(kernel, self, dying);
     if (billed != Ticks{}) {
-        kernel.queue.fold(dying.entity, billed);
+        fold(kernel, dying, billed);
         trace_pass(kernel, self, TraceKind::pass, dying);
     }
     for (u32 index = 0; index < kernel.hart_count; ++index) {
@@ -407,6 +426,22 @@ void forget(Kernel& kernel, Hart& self, Thread& thread) {
     }
     thread.state = ThreadState::waiting;
 }
+
+#if RAVELIN_CHECKED
+void check_ledger(const Kernel& kernel, Ticks now) {
+    u64 open = 0;
+    u64 pending = 0;
+    for (u32 index = 0; index < kernel.hart_count; ++index) {
+        const Hart& hart = kernel.harts[index];
+        if (!hart.online) continue;
+        RAVELIN_ASSERT(hart.since <= now);
+        open += (now - hart.since).value;
+        pending += hart.pending.value;
+    }
+    RAVELIN_ASSERT(pending == kernel.ledger.pending);
+    RAVELIN_ASSERT(kernel.ledger.accounted(open) == kernel.ledger.passed(now));
+}
+#endif
 
 Port::Context* leave(Kernel& kernel, Hart& hart) {
     if (hart.thread == nullptr || hart.gives_up) {

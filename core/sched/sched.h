@@ -72,6 +72,14 @@ void give_up(Hart& self, bool stays_ready, Leave how);
 /// runs it lets go.
 void forget(Kernel& kernel, Hart& self, Thread& thread);
 
+/// Checked builds: holds the law of ledger.h at the end of an entry, at `now`, when the hart's own
+/// time is billed.
+#if RAVELIN_CHECKED
+void check_ledger(const Kernel& kernel, Ticks now);
+#else
+inline void check_ledger(const Kernel&, Ticks) {}
+#endif
+
 // The way out of every entry.
 
 /// Deschedules the hart's thread if it gives up, reconciles, picks if the hart has no thread, and
