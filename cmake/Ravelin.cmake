@@ -91,18 +91,26 @@ add_library(ravelin-core-headers OBJECT "${PROJECT_BINARY_DIR}/core_headers.cpp"
 target_compile_options(ravelin-core-headers PRIVATE -ffreestanding)
 target_link_libraries(ravelin-core-headers PRIVATE ravelin-warnings ravelin-freestanding)
 
-# ravelin_core(<port> <include dir>)
+# ravelin_core(<port> <include dir> [PLANTED])
 #
 # Adds the static library ravelin-core-<port>: all of core/, with `#include "ravelin_port.h"` found
 # in <include dir>. Users of the library inherit the include paths and the profile. The hosted one
-# is also ravelin::core.
+# is also ravelin::core. PLANTED makes ravelin-core-planted-<port> instead, in which a test can break
+# what core/planted.h lists.
 function(ravelin_core port include_dir)
+    cmake_parse_arguments(PARSE_ARGV 2 arg "PLANTED" "" "")
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/core/*.cpp")
     if(NOT sources)
         return()
     endif()
+    if(arg_PLANTED)
+        string(PREPEND port planted-)
+    endif()
     set(target ravelin-core-${port})
     add_library(${target} STATIC ${sources})
+    if(arg_PLANTED)
+        target_compile_definitions(${target} PUBLIC RAVELIN_PLANTED=1)
+    endif()
     target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}" "${include_dir}")
     target_link_libraries(${target}
         PUBLIC ravelin-profile
@@ -111,7 +119,7 @@ function(ravelin_core port include_dir)
         ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
     if(port STREQUAL "hosted")
         add_library(ravelin::core ALIAS ${target})
-    elseif(port STREQUAL "null")
+    elseif(port STREQUAL "null" OR arg_PLANTED)
         # Only tests link it.
         set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL TRUE)
     endif()

@@ -5,6 +5,7 @@
 #include "core/entry/path.h"
 #include "core/object/lifecycle.h"
 #include "core/object/shootdown.h"
+#include "core/planted.h"
 #include "core/sched/sched.h"
 #include "core/time/timers.h"
 
@@ -13,6 +14,7 @@ namespace ravelin {
 using abi::TraceCause;
 using abi::TraceCharge;
 using abi::TraceKind;
+using planted::Row;
 
 namespace {
 
@@ -105,7 +107,10 @@ void answer(Kernel& kernel, Hart& hart, const Trap& trap, bool expired) {
     case TrapKind::fault: fault(kernel, hart, trap); break;
     case TrapKind::timer:
         if (hart.thread != nullptr && kernel.port.now(hart.index) >= hart.slice_end) {
-            if (!expired) sched::set_payer(hart, hart.runner, TraceCharge::timer);
+            Budget* nobody = nullptr;
+            if (!expired)
+                sched::set_payer(hart, planted::payer(Row::slice_end, hart.runner, nobody),
+                                 TraceCharge::timer);
             sched::give_up(hart, true, Leave::slice_end);
         }
         break;
@@ -119,12 +124,22 @@ void answer(Kernel& kernel, Hart& hart, const Trap& trap, bool expired) {
 // others.
 void open_interval(Kernel& kernel, Hart& hart, TrapKind kind, Ticks now) {
     Budget* runner = hart.runner != nullptr ? hart.runner : hart.payer;
+    Budget* nobody = nullptr;
+    Budget* other = kernel.root;  // never asked to pay, unless a test moves a row to it
     switch (kind) {
-    case TrapKind::call: return sched::bill(kernel, hart, now, runner, TraceCharge::call);
-    case TrapKind::fault: return sched::bill(kernel, hart, now, runner, TraceCharge::fault);
-    case TrapKind::timer: return sched::bill(kernel, hart, now, nullptr, TraceCharge::nothing);
+    case TrapKind::call:
+        return sched::bill(kernel, hart, now, planted::payer(Row::call, runner, nobody),
+                           TraceCharge::call);
+    case TrapKind::fault:
+        return sched::bill(kernel, hart, now, planted::payer(Row::fault, runner, nobody),
+                           TraceCharge::fault);
+    case TrapKind::timer:
+        return sched::bill(kernel, hart, now, planted::payer(Row::nothing, nobody, other),
+                           TraceCharge::nothing);
     case TrapKind::external: return sched::bill(kernel, hart, now, nullptr, TraceCharge::interrupt);
-    case TrapKind::kick: return sched::bill(kernel, hart, now, nullptr, TraceCharge::kick);
+    case TrapKind::kick:
+        return sched::bill(kernel, hart, now, planted::payer(Row::kick, nobody, other),
+                           TraceCharge::kick);
     }
 }
 
@@ -140,12 +155,17 @@ Port::Context* leave_kernel(Kernel& kernel, Hart& hart) {
     Port::Context* next = sched::leave(kernel, hart);
     kernel.port.work(hart.index, Work::leave, 1);
     if (next == nullptr) {
-        sched::bill(kernel, hart, kernel.port.now(hart.index), nullptr, TraceCharge::idle);
+        Budget* nobody = nullptr;
+        sched::bill(kernel, hart, kernel.port.now(hart.index),
+                    planted::payer(Row::idle, nobody, kernel.root), TraceCharge::idle);
     } else if (hart.slice_open || hart.payer != hart.runner || trace::kOn) {
         Ticks now = kernel.port.now(hart.index);
-        if (hart.slice_open) hart.slice_end = now + kernel.slice;
+        Ticks from = planted::broken(planted::Rule::slice_from_return) ? hart.since : now;
+        if (hart.slice_open) hart.slice_end = from + kernel.slice;
         hart.slice_open = false;
-        sched::bill(kernel, hart, now, hart.runner, TraceCharge::user);
+        Budget* nobody = nullptr;
+        sched::bill(kernel, hart, now, planted::payer(Row::user, hart.runner, nobody),
+                    TraceCharge::user);
     }
     sched::check_ledger(kernel, hart.since);
     HartMask late = late_timers(kernel, hart);
@@ -181,8 +201,12 @@ Port::Context* enter(Kernel& kernel, HartIndex index, const Trap& trap) {
                                           : Leave::resumed;
     if (trap.kind == TrapKind::timer) hart.armed = {};
 
-    if constexpr (trace::kOn)
-        sched::bill(kernel, hart, trapped, hart.payer, TraceCharge::lock_wait);
+    if constexpr (trace::kOn) {
+        Budget* nobody = nullptr;
+        Budget* waits = hart.payer == nullptr ? planted::payer(Row::idle_wait, nobody, kernel.root)
+                                              : planted::payer(Row::lock_wait, hart.payer, nobody);
+        sched::bill(kernel, hart, trapped, waits, TraceCharge::lock_wait);
+    }
     open_interval(kernel, hart, trap.kind, now);
     bool expired = !kernel.payers.empty() && kernel.payers.first()->due <= now;
     bool preempted = false;
@@ -196,7 +220,7 @@ Port::Context* enter(Kernel& kernel, HartIndex index, const Trap& trap) {
     bool from_user = trap.kind == TrapKind::call || trap.kind == TrapKind::fault;
     if (hart.thread == nullptr) {
         if (!from_user && !preempted) answer(kernel, hart, trap, expired);
-    } else if (preempted) {
+    } else if (preempted && !planted::broken(planted::Rule::deadline_preempts)) {
         hart.thread->context.retake();
         sched::give_up(hart, true, Leave::preempted);
     } else {

@@ -5,6 +5,7 @@
 #include "core/ipc/ipc.h"
 #include "core/object/handle.h"
 #include "core/object/lifecycle.h"
+#include "core/planted.h"
 #include "core/sched/sched.h"
 #include "core/time/timers.h"
 
@@ -43,6 +44,7 @@ void detach(Kernel& kernel, Hart& self, Budget& top) {
         timers::drop_deadline(kernel, budget);
     });
     if (top.parent == nullptr) return;
+    if (planted::broken(planted::Rule::weight_returns_first)) return;
     top.parent->weight_carved -= top.weight_limit;
     sched::reweigh(kernel, self, *top.parent);
 }
@@ -107,6 +109,10 @@ Budget* destroy_budget(Kernel& kernel, Hart& self, Budget& top, Ticks found) {
         kernel.trace.write(self.index, trace::TraceKind::expire,
                            payer == nullptr ? 0 : payer->head.id, due.value, found.value,
                            static_cast<u32>(abi::TraceExpiry::deadline));
+    } else {
+        Budget* nobody = nullptr;
+        sched::set_payer(self, planted::payer(planted::Row::call_destruction, self.payer, nobody),
+                         self.reason);
     }
 
     kill(kernel, self, top);

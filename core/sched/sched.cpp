@@ -3,12 +3,16 @@
 #include "core/sched/sched.h"
 
 #include "core/assert.h"
+#include "core/planted.h"
 #include "core/time/timers.h"
 
 namespace ravelin::sched {
 
 using abi::TraceCharge;
 using abi::TraceKind;
+using planted::broken;
+using planted::Row;
+using planted::Rule;
 
 namespace {
 
@@ -105,6 +109,10 @@ Thread& next_thread(Kernel& kernel, Budget& budget) {
         if (pid == Bits<1>::kNone) pid = budget.ready_pids.next(0);
         tid = kernel.processes[pid]->ready_tids.next(0);
     }
+    if (broken(Rule::turns_go_round)) {
+        pid = budget.ready_pids.next(0);
+        tid = kernel.processes[pid]->ready_tids.next(0);
+    }
     budget.cursor_pid = pid;
     budget.cursor_tid = tid;
     return *kernel.processes[pid]->threads[tid];
@@ -114,7 +122,7 @@ Thread& next_thread(Kernel& kernel, Budget& budget) {
 void charge(Kernel& kernel, Hart& hart, Budget& budget, Ticks ticks) {
     fold(kernel, budget, ticks);
     trace_pass(kernel, hart, TraceKind::pass, budget);
-    if (!budget.entity.queued()) return;
+    if (!budget.entity.queued() || broken(Rule::charge_raises)) return;
     kernel.queue.raise();
     trace_effects(kernel, hart);
 }
@@ -129,9 +137,15 @@ void deschedule(Kernel& kernel, Hart& hart) {
         kernel.ledger.top_up();
     }
     kernel.ledger.take_pending(hart.pending);
-    charge(kernel, hart, budget,
-           hart.pending == Ticks{} ? Ticks{stride::kMinCharge} : hart.pending);
-    kernel.queue.stop(budget.entity, stays);
+    bool topped_up = hart.pending == Ticks{} && !broken(Rule::deschedule_least);
+    Ticks ticks = topped_up ? Ticks{stride::kMinCharge} : hart.pending;
+    if (broken(Rule::charged_while_running)) {
+        kernel.queue.stop(budget.entity, stays);
+        charge(kernel, hart, budget, ticks);
+    } else {
+        charge(kernel, hart, budget, ticks);
+        kernel.queue.stop(budget.entity, stays);
+    }
     hart.pending = {};
     hart.thread = nullptr;
     hart.runner = nullptr;
@@ -159,7 +173,8 @@ Budget* sort_woken(Budget* list) {
             u32 b_left = run;
             while (a_left != 0 || (b != nullptr && b_left != 0)) {
                 bool from_a =
-                    a_left != 0 && (b == nullptr || b_left == 0 || a->head.id > b->head.id);
+                    a_left != 0 && (b == nullptr || b_left == 0 ||
+                                    (a->head.id > b->head.id) != broken(Rule::wakes_by_id));
                 Budget*& source = from_a ? a : b;
                 --(from_a ? a_left : b_left);
                 *tail = source;
@@ -307,10 +322,11 @@ void enter_tree(Kernel& kernel, Hart& self, Budget& child) {
     entity.id = child.head.id;
     entity.weight = child.free_weight();
     if (child.parent != nullptr) {
-        fold_pending(kernel, self, *child.parent);
-        entity.pass = child.parent->entity.pass;
+        if (!broken(Rule::parent_charged_first)) fold_pending(kernel, self, *child.parent);
+        if (!broken(Rule::child_from_parent)) entity.pass = child.parent->entity.pass;
     }
-    if (entity.pass < kernel.queue.floor()) entity.pass = kernel.queue.floor();
+    bool behind = entity.pass < kernel.queue.floor();
+    if (behind && !broken(Rule::child_from_floor)) entity.pass = kernel.queue.floor();
     entity.entry = entity.pass;
     kernel.trace.write(self.index, TraceKind::create, entity.id,
                        child.parent == nullptr ? 0 : child.parent->head.id, entity.weight,
@@ -321,7 +337,7 @@ void enter_tree(Kernel& kernel, Hart& self, Budget& child) {
 void reweigh(Kernel& kernel, Hart& self, Budget& budget) {
     u32 weight = budget.free_weight();
     if (weight == budget.entity.weight) return;
-    fold_pending(kernel, self, budget);
+    if (!broken(Rule::fold_before_reweigh)) fold_pending(kernel, self, budget);
     kernel.trace.write(self.index, TraceKind::reweigh, budget.head.id, budget.entity.weight,
                        weight);
     kernel.queue.reweigh(budget.entity, weight);
@@ -356,7 +372,7 @@ void lift_and_remove(Kernel& kernel, Hart& self, Budget& dying, Budget* payer) {
         }
         set_payer(hart, payer, hart.reason);
     }
-    fold_harts(kernel, self, dying);
+    if (!broken(Rule::dying_charged)) fold_harts(kernel, self, dying);
     if (billed != Ticks{}) {
         fold(kernel, dying, billed);
         trace_pass(kernel, self, TraceKind::pass, dying);
@@ -376,6 +392,7 @@ void lift_and_remove(Kernel& kernel, Hart& self, Budget& dying, Budget* payer) {
     Budget& parent = *dying.parent;
     kernel.trace.write(self.index, TraceKind::lift, dying.head.id, parent.head.id,
                        dying.entity.weight);
+    if (broken(Rule::dying_lifted)) dying.entity.pass = dying.entity.entry;
     U128 work = kernel.queue.lift(dying.entity, parent.entity);
     kernel.trace.write(self.index, TraceKind::lift_work, dying.head.id, work);
     trace_pass(kernel, self, TraceKind::lifted, parent);
@@ -383,6 +400,7 @@ void lift_and_remove(Kernel& kernel, Hart& self, Budget& dying, Budget* payer) {
 }
 
 void destruction_done(Kernel& kernel, Hart& self) {
+    if (broken(Rule::destruction_raises)) return;
     kernel.queue.raise();
     trace_effects(kernel, self);
 }
@@ -445,7 +463,9 @@ void check_ledger(const Kernel& kernel, Ticks now) {
 
 Port::Context* leave(Kernel& kernel, Hart& hart) {
     if (hart.thread == nullptr || hart.gives_up) {
-        bill(kernel, hart, kernel.port.now(hart.index), nullptr, TraceCharge::no_pick);
+        Budget* nobody = nullptr;
+        bill(kernel, hart, kernel.port.now(hart.index),
+             planted::payer(Row::no_pick, nobody, kernel.root), TraceCharge::no_pick);
         if (!turn(kernel, hart)) {
             if (hart.runner != nullptr) deschedule(kernel, hart);
             hart.thread = nullptr;
@@ -461,7 +481,7 @@ Port::Context* leave(Kernel& kernel, Hart& hart) {
             kernel.idle |= HartMask::of(hart.index).bits;
         } else {
             kernel.idle &= ~HartMask::of(hart.index).bits;
-            set_payer(hart, hart.runner, TraceCharge::pick);
+            set_payer(hart, planted::payer(Row::pick, hart.runner, nobody), TraceCharge::pick);
             activate(kernel, hart);
         }
         kernel.timers_moved = true;

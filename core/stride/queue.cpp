@@ -2,14 +2,28 @@
 #include "core/stride/queue.h"
 
 #include "core/assert.h"
+#include "core/planted.h"
 
 namespace ravelin::stride {
+
+using planted::broken;
+using planted::Rule;
 
 namespace {
 
 /// How far the floor may run ahead of the base before keys are counted anew. Far below the range of
 /// a key, so that leads fit above it.
 constexpr u64 kRebaseDistance = u64{1} << 62;
+
+/// A tie that no counter reaches, for planted faults.
+constexpr i64 kFarBehind = -(i64{1} << 40);
+
+// The tie of a requeued budget.
+i64 behind_equals(i64& front, i64& back) {
+    if (broken(Rule::requeued_last)) return --front;
+    ++back;
+    return broken(Rule::requeued_in_order) ? -kFarBehind - back : back;
+}
 
 }  // namespace
 
@@ -73,7 +87,8 @@ void Queue::leave_tree(Entity& entity) {
 
 Place Queue::place_for(const Entity& entity) const {
     if (entity.threads() == 0) return Place::dormant;
-    return entity.capped || entity.waiting == 0 ? Place::side : Place::tree;
+    bool capped = entity.capped && !broken(Rule::cap_stays_tested);
+    return capped || entity.waiting == 0 ? Place::side : Place::tree;
 }
 
 void Queue::enter_place(Entity& entity) {
@@ -134,8 +149,10 @@ void Queue::rekey(Entity& entity) {
 
 void Queue::wake(Entity& entity) {
     RAVELIN_ASSERT(!entity.queued());
-    if (entity.pass < floor_) entity.pass = floor_;
+    if (entity.pass < floor_ && !broken(Rule::wake_floor)) entity.pass = floor_;
     entity.tie = --front_;
+    if (broken(Rule::wakers_first)) entity.tie = ++back_;
+    if (broken(Rule::later_wakers_first)) entity.tie = kFarBehind - front_;
     changed_ = true;
     enter_place(entity);
 }
@@ -144,8 +161,8 @@ void Queue::take_out(Entity& entity) {
     RAVELIN_ASSERT(entity.queued());
     leave_place(entity);
     entity.place = Place::out;
-    entity.capped = false;
-    if (empty()) front_ = back_ = 0;
+    if (!broken(Rule::cap_ends_with_queue)) entity.capped = false;
+    if (empty() && !broken(Rule::ties_start_anew)) front_ = back_ = 0;
 }
 
 void Queue::leave(Entity& entity) {
@@ -164,13 +181,13 @@ void Queue::stop(Entity& entity, bool stays_ready) {
     entity.waiting += stays_ready;
     if (entity.threads() == 0) {
         take_out(entity);
-        raise();
+        if (!broken(Rule::leave_raises)) raise();
         return;
     }
     // Behind the charge's raise the thread counted as running; whether it waits decides the cap set
     // alone.
-    changed_ = changed_ || harts_ > 1;
-    entity.tie = ++back_;
+    changed_ = changed_ || (harts_ > 1 && !broken(Rule::stop_is_change));
+    entity.tie = behind_equals(front_, back_);
     if (entity.place == place_for(entity)) {
         rekey(entity);
     } else {
@@ -180,8 +197,9 @@ void Queue::stop(Entity& entity, bool stays_ready) {
 
 Entity& Queue::turn(Entity& runner, Ticks ticks) {
     RAVELIN_ASSERT(harts_ == 1 && dormant_ == nullptr && side_count_ == 1 && side_[0] == &runner);
-    stride::fold(runner, ticks.value < kMinCharge ? Ticks{kMinCharge} : ticks);
-    runner.tie = ++back_;
+    bool short_run = ticks.value < kMinCharge && !broken(Rule::least_charge);
+    stride::fold(runner, short_run ? Ticks{kMinCharge} : ticks);
+    runner.tie = behind_equals(front_, back_);
     u32 slot = nodes_[root_].slot;
     if (slot == kNone) {
         raise_to(runner.pass);
@@ -234,7 +252,8 @@ void Queue::drop_waiting(Entity& entity) {
 }
 
 void Queue::reweigh(Entity& entity, u32 weight) {
-    if (entity.place == Place::tree || entity.place == Place::side) {
+    bool counts = entity.place == Place::tree || entity.place == Place::side;
+    if (counts && !broken(Rule::sum_follows_weight)) {
         weight_ -= entity.weight;
         weight_ += weight;
     }
@@ -251,6 +270,7 @@ U128 Queue::lift(const Entity& child, Entity& parent) {
 Entity* Queue::pick() const {
     const Node& winner = nodes_[root_];
     Entity* best = winner.slot == kNone ? nullptr : entities_[winner.slot];
+    if (broken(Rule::lowest_first) && best != nullptr) best = entities_[leaves_ - 1];
     for (u32 place = 0; place < side_count_; ++place) {
         Entity* entity = side_[place];
         if (entity->waiting != 0 && (best == nullptr || ranks_before(*entity, *best)))
@@ -280,12 +300,16 @@ void Queue::judge_caps() {
                 at = place;
             }
         }
-        if (heaviest == nullptr || u64{heaviest->weight} * harts <= heaviest->threads() * weight)
-            break;
+        if (heaviest == nullptr) break;
+        u64 due = u64{heaviest->weight} * harts;
+        u64 full = heaviest->threads() * weight;
+        if (due < full || (due == full && !broken(Rule::cap_is_strict))) break;
         mask |= u32{1} << at;
+        capped += 1;
+        if (broken(Rule::cap_goes_on)) break;
+        if (broken(Rule::cap_takes_out)) continue;
         harts -= heaviest->threads();
         weight -= heaviest->weight;
-        capped += 1;
     }
     // From the last place down, so that one that goes to the tree moves only what was looked at.
     for (u32 place = side_count_; place-- > 0;) {
@@ -293,7 +317,7 @@ void Queue::judge_caps() {
         bool now = (mask >> place & 1) != 0;
         if (now && !entity.capped) {
             entity.capped = true;
-            entity.lag = U128::max();
+            entity.lag = broken(Rule::lag_behind_raise) ? floor_.minus(entity.pass) : U128::max();
         } else if (!now && entity.capped) {
             uncap(entity);
         }
@@ -303,8 +327,8 @@ void Queue::judge_caps() {
 // What the floor rose while a budget was capped is time it had no thread to run: it banks none of
 // that, and keeps the lag it had.
 void Queue::uncap(Entity& entity) {
-    U128 target = floor_.minus(entity.lag);
-    if (entity.pass < target) entity.pass = target;
+    U128 target = broken(Rule::uncap_keeps_lag) ? floor_ : floor_.minus(entity.lag);
+    if (entity.pass < target && !broken(Rule::uncap_lifts)) entity.pass = target;
     entity.capped = false;
     move(entity);
     if (lifted_count_ < kMaxHarts) lifted_[lifted_count_++] = &entity;
@@ -326,25 +350,27 @@ void Queue::raise() {
     U128 highest_capped;
     for (u32 place = 0; place < side_count_; ++place) {
         const Entity& entity = *side_[place];
-        if (entity.capped) {
+        if (entity.capped && !broken(Rule::floor_without_capped)) {
             if (entity.pass > highest_capped) highest_capped = entity.pass;
             continue;
         }
         found = true;
         if (entity.pass < lowest) lowest = entity.pass;
     }
-    if (harts_ == 1 || size() == 0) {
+    bool alone = harts_ == 1 || size() == 0;
+    if (alone ? !broken(Rule::floor_of_threadless) : broken(Rule::floor_without_threads)) {
         for (const Entity* entity = dormant_; entity != nullptr; entity = entity->next) {
             found = true;
             if (entity->pass < lowest) lowest = entity->pass;
         }
     }
+    if (broken(Rule::floor_of_all_capped)) highest_capped = U128{};
     raise_to(found ? lowest : highest_capped);
     if (harts_ > 1) note_lags();
 }
 
 void Queue::raise_to(U128 pass) {
-    if (pass <= floor_) return;
+    if (pass <= floor_ && !broken(Rule::floor_only_rises)) return;
     floor_ = pass;
     U128 distance = floor_.minus(base_);
     if (distance.high != 0 || distance.low > kRebaseDistance) rebase();

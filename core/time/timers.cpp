@@ -4,6 +4,7 @@
 #include "core/assert.h"
 #include "core/ipc/ipc.h"
 #include "core/object/destroy.h"
+#include "core/planted.h"
 #include "core/sched/sched.h"
 
 namespace ravelin::timers {
@@ -43,14 +44,19 @@ T& owner_of(TimerNode& node, std::size_t offset) {
     return *reinterpret_cast<T*>(reinterpret_cast<char*>(&node) - offset);
 }
 
-// One item is due at `now`: ends the wait or the budget. Returns who pays; the interval open
-// meanwhile is `payer`'s.
-Budget* answer(Kernel& kernel, Hart& hart, Budget& payer, TimerNode& node, Ticks now) {
+/// An item that was answered: who pays, and for what.
+struct Answered {
+    Budget* payer;
+    planted::Row row;
+};
+
+// One item is due at `now`: ends the wait or the budget. The interval open meanwhile is `payer`'s.
+Answered answer(Kernel& kernel, Hart& hart, Budget& payer, TimerNode& node, Ticks now) {
     if (node.kind == TimedKind::deadline) {
         // Whoever pays is known, and pays at the weight it then has, once the carve is back.
         sched::set_payer(hart, nullptr, abi::TraceCharge::destruction);
-        return destroy_budget(kernel, hart,
-                              owner_of<Budget>(node, __builtin_offsetof(Budget, deadline)), now);
+        Budget& top = owner_of<Budget>(node, __builtin_offsetof(Budget, deadline));
+        return {destroy_budget(kernel, hart, top, now), planted::Row::deadline};
     }
     sched::set_payer(hart, &payer, abi::TraceCharge::expiry);
     Thread& thread = owner_of<Thread>(node, __builtin_offsetof(Thread, timeout));
@@ -62,10 +68,12 @@ Budget* answer(Kernel& kernel, Hart& hart, Budget& payer, TimerNode& node, Ticks
     remove(kernel, payer, node);
     if (ends) {
         ipc::time_out(kernel, hart, thread);
+        if (planted::broken(planted::Rule::wake_keeps_runner) && hart.thread != nullptr)
+            sched::give_up(hart, true, Leave::resumed);
     } else if (thread.wait.kind != WaitKind::none) {
         start_timeout(kernel, thread, thread.wait.until);
     }
-    return &payer;
+    return {&payer, ends ? planted::Row::timeout : planted::Row::stale};
 }
 
 }  // namespace
@@ -121,12 +129,14 @@ bool expire(Kernel& kernel, Hart& hart, Ticks now) {
             owner_of<Budget>(*kernel.payers.first(), __builtin_offsetof(Budget, earliest));
         TimerNode& node = *payer.timed.first();
         bool deadline = node.kind == TimedKind::deadline;
-        Budget* pays = answer(kernel, hart, payer, node, now);
+        Answered item = answer(kernel, hart, payer, node, now);
         kernel.port.work(hart.index, Work::expiry, 1);
         destroyed |= deadline;
         auto reason = deadline ? abi::TraceCharge::destruction : abi::TraceCharge::expiry;
-        sched::set_payer(hart, pays, reason);
-        sched::bill(kernel, hart, kernel.port.now(hart.index), pays, reason);
+        // Wrong would be whom the entry interrupted.
+        sched::set_payer(hart, planted::payer(item.row, item.payer, hart.runner), reason);
+        sched::bill(kernel, hart, kernel.port.now(hart.index),
+                    planted::payer(planted::Row::rest, item.payer, hart.runner), reason);
     }
     return destroyed;
 }

@@ -851,6 +851,15 @@ TEST_F(Damage, ASliceEndsBeforeItsEnd) {
     expect_among("preempt", leave);
 }
 
+TEST_F(Damage, ADeadlineDoesNotPreempt) {
+    use(busy(1));
+    const std::size_t leave = find([&](std::size_t i) {
+        return is(at(i), TraceKind::leave) && left(i, TraceLeave::preempted);
+    });
+    at(leave).what = static_cast<std::uint16_t>(TraceLeave::resumed);
+    expect_among("preempt", leave);
+}
+
 TEST_F(Damage, ARunnerLosesItsHartToNothing) {
     use(busy(1));
     const std::size_t leave = find([&](std::size_t i) {

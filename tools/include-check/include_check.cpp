@@ -39,7 +39,9 @@ const std::vector<std::string_view> kBesideSched = {"+core/", "-core/entry/", "-
 const std::vector<Rule> kRules = {
     {"core/", {"+core/", "+ravelin_port.h"}, true},
     {"core/abi/", {"+core/abi/"}, true},
-    {"core/stride/", {"+core/stride/", "+core/abi/", "+core/types.h", "+core/assert.h"}, true},
+    {"core/stride/",
+     {"+core/stride/", "+core/abi/", "+core/types.h", "+core/assert.h", "+core/planted.h"},
+     true},
     {"core/sched/", {"+core/", "-core/entry/", "+ravelin_port.h"}, true},
     {"core/object/", kBesideSched, true},
     {"core/memory/", kBesideSched, true},

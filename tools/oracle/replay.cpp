@@ -841,6 +841,13 @@ class Replayer {
         }
         switch (had ? how : TraceLeave::from_idle) {
         case TraceLeave::resumed:
+            if (entry_.deadline_destroyed) {
+                reject(
+                    "preempt",
+                    fmt::format("a deadline destroyed a budget in entry {} and budget {} goes on",
+                                entry_.number, was),
+                    {entry_.place, entry_.expiries.back().place, at});
+            }
             if (entry_.cause == TraceCause::timer && entry_.locked >= slice_end) {
                 reject("slice",
                        fmt::format("budget {}'s slice ended at {} and its thread goes on at {}",
