@@ -9,6 +9,6 @@ namespace ravelin {
 /// Answers the call in the thread's registers, on hart `self`, which runs it. A call that blocks or
 /// ends its thread makes the hart give it up. Unknown numbers get invalid_argument, and nothing
 /// happens.
-void dispatch_call(Kernel& kernel, Hart& self, Thread& thread);
+[[gnu::noinline]] void dispatch_call(Kernel& kernel, Hart& self, Thread& thread);
 
 }  // namespace ravelin

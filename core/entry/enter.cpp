@@ -24,11 +24,8 @@ Ticks wanted_timer(const Kernel& kernel, const Hart& hart) {
 }
 
 // Harts whose timers should be armed earlier than they are: each is told, once the lock is free, and arms its own as it leaves.
-HartMask late_timers(Kernel& kernel, const Hart& self) {
+[[gnu::noinline]] HartMask late_timers(Kernel& kernel, const Hart& self) {
     HartMask late{};
-    if (!kernel.timers_moved) return late;
-    kernel.timers_moved = false;
-    if (kernel.online == 1 || kernel.payers.empty()) return late;
     for (u32 index = 0; index < kernel.hart_count; ++index) {
         const Hart& hart = kernel.harts[index];
         if (!hart.online || &hart == &self || wanted_timer(kernel, hart) >= hart.armed) continue;
@@ -54,7 +51,7 @@ u32 right_of(FaultKind kind) {
 
 // A fault that the tables allow by now met what the hart had cached: the access is made again.
 // Every other one ends the process.
-void fault(Kernel& kernel, Hart& hart, const Trap& trap) {
+[[gnu::noinline]] void fault(Kernel& kernel, Hart& hart, const Trap& trap) {
     Process& process = *hart.thread->process;
     if (trap.fault != FaultKind::illegal &&
         permits(memory_of(kernel, hart, process), trap.address, right_of(trap.fault))) {
@@ -66,7 +63,7 @@ void fault(Kernel& kernel, Hart& hart, const Trap& trap) {
 }
 
 // A source that no device object owns is completed and stays masked for ever.
-void external(Kernel& kernel, Hart& hart) {
+[[gnu::noinline]] void external(Kernel& kernel, Hart& hart) {
     u32 source = kernel.port.claim(hart.index);
     if (source == 0) return;
     kernel.port.complete(hart.index, source);
@@ -100,13 +97,14 @@ void trace_enter(Kernel& kernel, Hart& hart, const Trap& trap, Ticks trapped, Ti
     }
 }
 
-// Answers the trap itself, once what was due has been answered (`expired`).
-void answer(Kernel& kernel, Hart& hart, const Trap& trap, bool expired) {
+// Answers the trap itself, which the hart took the lock for at `now`, once what was due has been
+// answered (`expired`).
+void answer(Kernel& kernel, Hart& hart, const Trap& trap, Ticks now, bool expired) {
     switch (trap.kind) {
     case TrapKind::call: dispatch_call(kernel, hart, *hart.thread); break;
     case TrapKind::fault: fault(kernel, hart, trap); break;
     case TrapKind::timer:
-        if (hart.thread != nullptr && kernel.port.now(hart.index) >= hart.slice_end) {
+        if (hart.thread != nullptr && now >= hart.slice_end) {
             Budget* nobody = nullptr;
             if (!expired)
                 sched::set_payer(hart, planted::payer(Row::slice_end, hart.runner, nobody),
@@ -168,7 +166,11 @@ Port::Context* leave_kernel(Kernel& kernel, Hart& hart) {
                     TraceCharge::user);
     }
     sched::check_ledger(kernel, hart.since);
-    HartMask late = late_timers(kernel, hart);
+    HartMask late{};
+    if (kernel.timers_moved) {
+        kernel.timers_moved = false;
+        if (kernel.online > 1 && !kernel.payers.empty()) late = late_timers(kernel, hart);
+    }
     Ticks wanted = wanted_timer(kernel, hart);
     bool arm = wanted != hart.armed;
     hart.armed = wanted;
@@ -188,8 +190,12 @@ Port::Context* leave_kernel(Kernel& kernel, Hart& hart) {
     return next;
 }
 
-Port::Context* enter(Kernel& kernel, HartIndex index, const Trap& trap) {
-    Hart& hart = kernel.hart(index);
+namespace {
+
+// The entry itself. Its rare turns are out of line, and the hart is an argument, so that both stay in
+// registers from one end of the common path to the other.
+[[gnu::flatten, gnu::noinline]] Port::Context* run(Kernel& kernel, Hart& hart, const Trap& trap) {
+    HartIndex index = hart.index;
     Ticks trapped = trace::kOn ? kernel.port.now(index) : Ticks{};
     u32 ahead = 0;
     Ticks now = take_lock(kernel, hart, ahead);
@@ -219,14 +225,20 @@ Port::Context* enter(Kernel& kernel, HartIndex index, const Trap& trap) {
     }
     bool from_user = trap.kind == TrapKind::call || trap.kind == TrapKind::fault;
     if (hart.thread == nullptr) {
-        if (!from_user && !preempted) answer(kernel, hart, trap, expired);
+        if (!from_user && !preempted) answer(kernel, hart, trap, now, expired);
     } else if (preempted && !planted::broken(planted::Rule::deadline_preempts)) {
         hart.thread->context.retake();
         sched::give_up(hart, true, Leave::preempted);
     } else {
-        answer(kernel, hart, trap, expired);
+        answer(kernel, hart, trap, now, expired);
     }
     return leave_kernel(kernel, hart);
+}
+
+}  // namespace
+
+Port::Context* enter(Kernel& kernel, HartIndex index, const Trap& trap) {
+    return run(kernel, kernel.hart(index), trap);
 }
 
 Port::Context* hart_online(Kernel& kernel, HartIndex index) {

@@ -2,9 +2,9 @@
 //
 // A hart draws a ticket and waits, halted, until it is served; the release kicks the harts that
 // halted. Because tickets are served in the order drawn, a hart waits behind at most (harts - 1)
-// sections. The mark in `halted`, the read of `serving` after it, the release's store and its read
-// of the marks are sequentially consistent: either the release sees the mark or the waiter sees the
-// new ticket, so no hart halts past its turn.
+// sections. The mark in `halted` and the read of `serving` after it are sequentially consistent, and
+// between the release's store and its read of the marks stands a full fence: either the release sees
+// the mark or the waiter sees the new ticket, so no hart halts past its turn.
 #pragma once
 
 #include <atomic>
@@ -19,16 +19,17 @@ class Lock {
     /// harts' shootdowns. Returns how many sections were ahead when the ticket was drawn.
     template <class Serve>
     u32 acquire(Port& port, HartIndex hart, Serve serve) {
-        u32 ticket = next_.fetch_add(1, std::memory_order_seq_cst);
-        u32 ahead = ticket - serving_.load(std::memory_order_seq_cst);
+        u32 ticket = next_.fetch_add(1, std::memory_order_relaxed);
+        u32 ahead = ticket - serving_.load(std::memory_order_acquire);
         if (ahead != 0) wait(port, hart, ticket, serve);
         return ahead;
     }
 
     /// Gives the lock to the next ticket and wakes the harts that halted for it.
     void release(Port& port, HartIndex hart) {
-        serving_.store(serving_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
-        u32 halted = halted_.load(std::memory_order_seq_cst);
+        serving_.store(serving_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+        u32 halted = halted_.load(std::memory_order_relaxed);
         if (halted != 0) port.kick(hart, HartMask{halted});
     }
 

@@ -42,8 +42,7 @@ void ask(Kernel& kernel, Hart& self, u32 harts, const Shootdown& request) {
 
 }  // namespace
 
-void serve_shootdown(Kernel& kernel, Hart& hart) {
-    if (hart.asked.load(std::memory_order_seq_cst) == 0) return;
+void answer_shootdown(Kernel& kernel, Hart& hart) {
     HartIndex asker = kernel.asker;
     obey(kernel, hart);
     hart.asked.store(0, std::memory_order_seq_cst);

@@ -12,8 +12,13 @@
 
 namespace ravelin {
 
-/// Answers a request made to this hart, if there is one. No lock needed.
-void serve_shootdown(Kernel& kernel, Hart& hart);
+/// Answers the request made to this hart. No lock needed.
+[[gnu::noinline]] void answer_shootdown(Kernel& kernel, Hart& hart);
+
+/// Answers a request made to this hart, if there is one.
+inline void serve_shootdown(Kernel& kernel, Hart& hart) {
+    if (hart.asked.load(std::memory_order_acquire) != 0) answer_shootdown(kernel, hart);
+}
 
 /// Does what the memory room asks after an operation on the process's space: on this hart, and on
 /// the others that have seen it.

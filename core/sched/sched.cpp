@@ -127,7 +127,7 @@ void charge(Kernel& kernel, Hart& hart, Budget& budget, Ticks ticks) {
     trace_effects(kernel, hart);
 }
 
-void deschedule(Kernel& kernel, Hart& hart) {
+[[gnu::noinline]] void deschedule(Kernel& kernel, Hart& hart) {
     Budget& budget = *hart.runner;
     Thread* thread = hart.thread;
     bool stays = thread != nullptr && hart.stays_ready;
@@ -190,7 +190,7 @@ Budget* sort_woken(Budget* list) {
 
 // Once an entry: budgets that lost their last thread leave, those that gained one wake, the highest
 // id first.
-void reconcile(Kernel& kernel, Hart& hart) {
+[[gnu::noinline]] void reconcile(Kernel& kernel, Hart& hart) {
     Budget* woken = nullptr;
     while (Budget* budget = kernel.marked.first()) {
         unmark(kernel, *budget);
@@ -230,7 +230,7 @@ void take_thread(Kernel& kernel, Hart& hart, Budget& budget) {
 }
 
 // Picks for a hart that has no thread; false: nothing waits.
-bool pick(Kernel& kernel, Hart& hart) {
+[[gnu::noinline]] bool pick(Kernel& kernel, Hart& hart) {
     stride::Entity* entity = kernel.queue.pick();
     if (entity == nullptr) return false;
     Budget& budget = budget_of(*entity);
@@ -253,8 +253,8 @@ void activate(Kernel& kernel, Hart& hart) {
 }
 
 // One idle hart is told of work that no hart runs; it tells the next.
-void wake_idle_hart(Kernel& kernel, Hart& hart) {
-    if (kernel.idle == 0 || kernel.queue.pick() == nullptr) return;
+[[gnu::noinline]] void wake_idle_hart(Kernel& kernel, Hart& hart) {
+    if (kernel.queue.pick() == nullptr) return;
     u32 first = kernel.idle & (~kernel.idle + 1);
     kernel.idle &= ~first;
     kernel.port.kick(hart.index, HartMask{first});
@@ -476,11 +476,12 @@ Port::Context* leave(Kernel& kernel, Hart& hart) {
             }
         }
         hart.gives_up = false;
+        bool was_idle = hart.idle;
         hart.idle = hart.thread == nullptr;
         if (hart.idle) {
             kernel.idle |= HartMask::of(hart.index).bits;
         } else {
-            kernel.idle &= ~HartMask::of(hart.index).bits;
+            if (was_idle) kernel.idle &= ~HartMask::of(hart.index).bits;
             set_payer(hart, planted::payer(Row::pick, hart.runner, nobody), TraceCharge::pick);
             activate(kernel, hart);
         }
@@ -488,7 +489,7 @@ Port::Context* leave(Kernel& kernel, Hart& hart) {
     } else if (kernel.queue.changed()) {
         reconcile(kernel, hart);
     }
-    if (kernel.online > 1) wake_idle_hart(kernel, hart);
+    if (kernel.online > 1 && kernel.idle != 0) wake_idle_hart(kernel, hart);
     return hart.thread == nullptr ? nullptr : &hart.thread->context;
 }
 

@@ -21,7 +21,7 @@ inline void set_payer(Hart& hart, Budget* payer, abi::TraceCharge reason) {
 
 /// Bills `ticks` of the hart's time to its payer: pending if it is the hart's runner, else folded
 /// at once.
-void pay(Kernel& kernel, Hart& hart, Ticks ticks);
+[[gnu::noinline]] void pay(Kernel& kernel, Hart& hart, Ticks ticks);
 
 /// Closes the hart's open interval at `now`, billing it to its payer, and opens the next for
 /// `payer` (null: nobody).

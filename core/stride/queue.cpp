@@ -201,17 +201,11 @@ Entity& Queue::turn(Entity& runner, Ticks ticks) {
     stride::fold(runner, short_run ? Ticks{kMinCharge} : ticks);
     runner.tie = behind_equals(front_, back_);
     u32 slot = nodes_[root_].slot;
-    if (slot == kNone) {
-        raise_to(runner.pass);
-        return runner;
-    }
     // The runner's tie is the last: at an equal pass the other is first.
-    Entity& winner = *entities_[slot];
-    if (runner.pass < winner.pass) {
-        raise_to(runner.pass);
-        return runner;
-    }
+    Entity& winner =
+        slot == kNone || runner.pass < entities_[slot]->pass ? runner : *entities_[slot];
     raise_to(winner.pass);
+    if (&winner == &runner) return runner;
     runner.running = 0;
     runner.waiting = 1;
     winner.running = 1;
@@ -372,8 +366,8 @@ void Queue::raise() {
 void Queue::raise_to(U128 pass) {
     if (pass <= floor_ && !broken(Rule::floor_only_rises)) return;
     floor_ = pass;
-    U128 distance = floor_.minus(base_);
-    if (distance.high != 0 || distance.low > kRebaseDistance) rebase();
+    // The base never stands above the floor.
+    if (floor_.high != base_.high || floor_.low - base_.low > kRebaseDistance) rebase();
 }
 
 // Counts every key from the floor anew. Rare: at the lightest weight a hart runs for days between

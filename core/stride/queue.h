@@ -146,7 +146,7 @@ class Queue {
     void judge_caps();
     void note_lags();
     void uncap(Entity& entity);
-    void rebase();
+    [[gnu::noinline]] void rebase();
     void raise_to(U128 pass);
 
     U128 floor_;

@@ -30,7 +30,11 @@ struct U128 {
         over |= carry && sum.high == 0;
         return over ? max() : sum;
     }
-    constexpr U128 plus(u64 other) const { return plus(U128{other}); }
+    constexpr U128 plus(u64 other) const {
+        U128 sum{high, low + other};
+        sum.high += sum.low < low;
+        return sum.high < high ? max() : sum;
+    }
 
     /// The difference, or 0 if `other` is larger.
     constexpr U128 minus(U128 other) const {

@@ -35,7 +35,7 @@ void drop_deadline(Kernel& kernel, Budget& budget);
 /// Answers what is due at `now`, the instant the entry began: timeouts end waits, deadlines
 /// destroy. Each item's time is billed to its payer, and the interval left open is the last one's.
 /// True if a budget was destroyed: the hart must pick again.
-bool expire(Kernel& kernel, Hart& hart, Ticks now);
+[[gnu::noinline]] bool expire(Kernel& kernel, Hart& hart, Ticks now);
 
 /// When an item falls due that `hart` is to be armed for; kNever if there is none.
 Ticks due_for(const Kernel& kernel, const Hart& hart);
