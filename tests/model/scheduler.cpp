@@ -103,7 +103,7 @@ void Scheduler::bill(unsigned hart, BudgetId payer, Ticks ticks) {
         return;
     }
     fold(b, weight(b), ticks);
-    if (b.queued) {
+    if (b.queued && !in_destruction_) {
         raise();
     }
 }
@@ -485,12 +485,16 @@ BudgetId Scheduler::create_root(Weight limit, Class cls, BudgetId id, Pass pass)
     return add(std::nullopt, limit, cls, id, pass);
 }
 
-BudgetId Scheduler::create(BudgetId parent, Weight limit, Class cls, BudgetId id) {
+BudgetId Scheduler::enter(BudgetId parent, Weight limit, Class cls, BudgetId id) {
     Budget& p = at(parent);
     require(limit <= p.limit - p.carved, "a carve comes out of the free weight");
     fold_pending(p, weight(p));
     const Pass from = broken(Mutation::kCreateAtFloorOnly) ? floor_ : p.pass;
-    const BudgetId child = add(parent, limit, cls, id, from);
+    return add(parent, limit, cls, id, from);
+}
+
+BudgetId Scheduler::create(BudgetId parent, Weight limit, Class cls, BudgetId id) {
+    const BudgetId child = enter(parent, limit, cls, id);
     carve(parent, limit);
     return child;
 }
@@ -524,16 +528,23 @@ void Scheduler::lift(const Budget& dying) {
 }
 
 // One dying budget, its children first.
-void Scheduler::bury(BudgetId id, bool is_top, std::vector<BudgetId>& order) {
+void Scheduler::bury_below(BudgetId id, bool is_top, std::vector<BudgetId>& order) {
     const std::set<BudgetId> children = at(id).children;
     for (const BudgetId child : children) {
-        bury(child, false, order);
+        bury_below(child, false, order);
     }
-    Budget& b = at(id);
-    fold_pending(b, weight(b));
+    const Budget& b = at(id);
     if (!is_top) {
         give_back(*b.parent, b.limit);
     }
+    bury(id);
+    order.push_back(id);
+}
+
+void Scheduler::bury(BudgetId id) {
+    Budget& b = at(id);
+    require(b.parent.has_value() && b.children.empty(), "children go before their parents");
+    fold_pending(b, weight(b));
     if (b.threads() > 0) {
         note_change(b);
     }
@@ -548,7 +559,11 @@ void Scheduler::bury(BudgetId id, bool is_top, std::vector<BudgetId>& order) {
     lift(b);
     at(*b.parent).children.erase(id);
     budgets_.erase(id);
-    order.push_back(id);
+}
+
+void Scheduler::end_destruction() {
+    in_destruction_ = false;
+    raise();
 }
 
 std::vector<BudgetId> Scheduler::destroy(BudgetId top) {
@@ -556,8 +571,9 @@ std::vector<BudgetId> Scheduler::destroy(BudgetId top) {
     require(b.parent.has_value(), "a budget without a parent has no one to lift its work to");
     give_back(*b.parent, b.limit);
     std::vector<BudgetId> order;
-    bury(top, true, order);
-    raise();
+    begin_destruction();
+    bury_below(top, true, order);
+    end_destruction();
     return order;
 }
 

@@ -101,6 +101,15 @@ class Scheduler {
     // have a parent. Returns the destroyed ids in the order of their lifts.
     std::vector<BudgetId> destroy(BudgetId top);
 
+    // The same two in their parts, for a driver that follows a kernel's own steps: the child alone,
+    // whose carve the caller makes next; and, between begin_destruction and end_destruction, which
+    // makes the one raise, each dying budget after its children and after its limit is given back.
+    // A bill between the two raises nothing.
+    BudgetId enter(BudgetId parent, Weight limit, Class cls = Class::kUser, BudgetId id = 0);
+    void begin_destruction() { in_destruction_ = true; }
+    void bury(BudgetId dying);
+    void end_destruction();
+
     // A weight change alone: `amount` leaves or returns to the free weight of `budget`, as by a
     // child's creation and destruction. No raise.
     void carve(BudgetId budget, Weight amount);
@@ -183,7 +192,7 @@ class Scheduler {
     void fold_pending(Budget& b, Weight w);
     void change_weight(Budget& b, Weight new_carved);
     void lift(const Budget& dying);
-    void bury(BudgetId id, bool is_top, std::vector<BudgetId>& order);
+    void bury_below(BudgetId id, bool is_top, std::vector<BudgetId>& order);
     void note_change(Budget& b);
     void leave_queue(Budget& b);
     void requeue(Budget& b);
@@ -200,7 +209,8 @@ class Scheduler {
     Pass floor_ = 0;
     std::int64_t front_ = 0;
     std::int64_t back_ = 0;
-    bool counts_changed_ = false;          // of any budget, since the last reconcile
+    bool counts_changed_ = false;  // of any budget, since the last reconcile
+    bool in_destruction_ = false;
     std::optional<BudgetId> hidden_wait_;  // set only by a broken block, during its raise
 };
 
