@@ -10,6 +10,12 @@ namespace ravelin::riscv {
 /// The machine's port; made by the first step of boot.
 Port& machine() noexcept;
 
+/// The kernel, in a room of the image; once.
+Kernel& make_kernel(Port& port) noexcept;
+
+/// What the kernel has to say of its own fault; then the machine ends as failed.
+[[noreturn]] void end_kernel(HartBlock& block, const char* what) noexcept;
+
 /// The state every hart runs in: no floating point, SUM and MXR clear, user code may read the clock,
 /// every interrupt enabled for user mode and for halting.
 void set_hart_state() noexcept;

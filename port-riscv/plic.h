@@ -38,6 +38,11 @@ class Plic {
         volatile u32& word = at(enables(context, source));
         const u32 bit = u32{1} << source % 32;
         word = on ? word | bit : word & ~bit;
+        if (on) {
+            // QEMU's controller does not look at what is pending when a source is enabled, but does
+            // when a threshold is written.
+            at(kContexts + context * kContextBytes) = 0;
+        }
     }
 
   private:

@@ -8,7 +8,7 @@
 
 #include <new>
 
-#include "core/kernel.h"
+#include "core/abi/limits.h"
 #include "port-riscv/machine.h"
 
 /// The root of the kernel's tables as satp takes an address, for harts that start.
@@ -29,7 +29,6 @@ fdt::Tree tree;
 fdt::Facts found;
 RamRun runs[Ranges::kMost];
 DeviceFact devices[3];
-alignas(Kernel) std::byte kernel_room[sizeof(Kernel)];
 
 u64 physical(const void* pointer) {
     return reinterpret_cast<Word>(pointer) - LAYOUT_OFFSET;
@@ -306,7 +305,7 @@ extern "C" Port::Context* ravelin_boot(Word hart_id, Word tree_address) noexcept
 
     const BootProgram program = load_program(
         port, {window(found.initrd->base), static_cast<std::size_t>(found.initrd->size)});
-    Kernel& kernel = *new (kernel_room) Kernel(port);
+    Kernel& kernel = make_kernel(port);
     for (u32 index = 0; index < port.board.harts; ++index) {
         Port::block({index}).kernel = &kernel;
     }

@@ -63,6 +63,9 @@ void report(Port& port) {
 
 bool Port::start(HartIndex hart, HartIndex other) noexcept {
     riscv::HartBlock& started = block(other);
+    if (started.alive.load(std::memory_order_acquire) != 0) {
+        return false;
+    }
     const u64 end = riscv::read_clock() + board.timebase / 1000 * kStartMillis;
     const sbi::Result answer = riscv::call_firmware(
         sbi::kHsm, sbi::hsm::kStart, static_cast<sbi::Word>(started.id),

@@ -1,15 +1,12 @@
 // The panic page: what is printed when the kernel itself faults or finds its own rule broken, before
 // the machine ends as failed. A fault while it is printed ends the machine at once.
 
-#include "core/entry/panic.h"
 #include "core/assert.h"
 #include "port-riscv/machine.h"
 
 namespace ravelin {
 
 namespace {
-
-constexpr u64 kLastRecords = 12;
 
 // Registers by number; 0 stands for the pc.
 constexpr std::string_view kNames[32] = {"pc", "ra", "sp",  "gp",  "tp", "t0", "t1", "t2",
@@ -31,44 +28,11 @@ void print_registers(const riscv::HartBlock& block) {
     }
 }
 
-void print_last_records(const Kernel& kernel) {
-    if constexpr (trace::kOn) {
-        const abi::TraceHead* head = kernel.trace.head();
-        if (head == nullptr) {
-            return;
-        }
-        const auto* records = reinterpret_cast<const abi::TraceRecord*>(head + 1);
-        const u64 count = kernel.trace.count();
-        for (u64 place = count < kLastRecords ? 0 : count - kLastRecords; place < count; ++place) {
-            const abi::TraceRecord& record = records[place];
-            riscv::machine().write(riscv::Line{}
-                                       .text("  record ")
-                                       .number(place)
-                                       .text(": entry ")
-                                       .number(record.entry)
-                                       .text(" hart ")
-                                       .number(record.hart)
-                                       .text(" kind ")
-                                       .number(record.kind)
-                                       .text(" what ")
-                                       .number(record.what)
-                                       .text(" id ")
-                                       .number(record.id)
-                                       .text(" x ")
-                                       .hex(record.x)
-                                       .text(" y ")
-                                       .hex(record.y)
-                                       .end());
-        }
-    }
-}
-
 [[noreturn]] void end(riscv::HartBlock& block, const char* what) {
     if (block.kernel == nullptr) {
         riscv::refuse(what);
     }
-    print_last_records(*block.kernel);
-    panic(*block.kernel, block.kernel->hart(block.index), what);
+    end_kernel(block, what);
 }
 
 }  // namespace

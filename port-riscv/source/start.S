@@ -17,8 +17,11 @@
     // stvec, which is where rv64 goes on, takes whole instructions of 4 bytes only.
     .option norvc
     .section .text.start, "ax"
+    .cfi_sections .debug_frame
     .globl  ravelin_start
 ravelin_start:
+    .cfi_startproc
+    .cfi_undefined ra           // for a debugger, the stack ends here
     csrw    sie, zero
     la      t0, ravelin_bss_start
     la      t1, ravelin_bss_end
@@ -70,6 +73,7 @@ ravelin_secondary_start:
     mv      a0, sp
     call    ravelin_secondary
     tail    ravelin_resume
+    .cfi_endproc
 
 // Adds the right to execute to the entry of physical address t3; t2 is the window's first entry.
 make_executable:

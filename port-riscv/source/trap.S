@@ -8,9 +8,12 @@
 #include "port-riscv/asm.h"
 
     .text
+    .cfi_sections .debug_frame
     .balign 4
     .globl  ravelin_user_trap
 ravelin_user_trap:
+    .cfi_startproc
+    .cfi_undefined ra           // for a debugger, the stack ends here
     csrrw   sp, sscratch, sp
     REG_S   t0, AT(BLOCK_SPILL)(sp)
     REG_L   t0, AT(BLOCK_CONTEXT)(sp)
@@ -50,3 +53,4 @@ ravelin_resume:
     .endr
     REG_L   a0, AT(10)(a0)
     sret
+    .cfi_endproc

@@ -1,6 +1,5 @@
 // Traps in C++: what a cause means, and what a hart does with what the kernel answers.
 
-#include "core/kernel.h"
 #include "port-riscv/machine.h"
 
 namespace ravelin::riscv {

@@ -81,6 +81,12 @@ void guest(Word argument) {
         case Order::clock: result = static_cast<Word>(rt::clock().value); break;
         case Order::pattern: result = check_pattern(first, second); break;
         case Order::keep: result = keep(first); break;
+        case Order::writes:
+            for (Word i = 0; i < second; ++i) {
+                *rt::user_object<volatile rt::u32>(first + registers.at[4 + 2 * i]) =
+                    static_cast<rt::u32>(registers.at[5 + 2 * i]);
+            }
+            break;
         case Order::finish: return;
         }
         registers = {};

@@ -19,6 +19,7 @@ enum class Order : unsigned {
     pattern,   ///< the call has all registers but 0 in a pattern from 2; result: the first place
                ///< whose answer is not in the pattern from 3, or kCallRegisters
     keep,      ///< keeps values over 2 calls with result kKept; result: how many got lost
+    writes,    ///< 3 writes of 32 bits from user address 2 on: pairs of offset and value from 4 on
     finish,    ///< returns from the thread's function
 };
 

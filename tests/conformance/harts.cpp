@@ -73,6 +73,30 @@ Port::Context* kick_idle(Kernel& kernel, const Trap* trap) {
     return nullptr;
 }
 
+// One kick reaches every hart of its set.
+Port::Context* kick_set(Kernel& kernel, const Trap* trap) {
+    const u32 others = ((u32{1} << kernel.port.facts().harts) - 1) & ~u32{1};
+    if (trap == nullptr) {
+        kernel.flag.store(0);
+        kernel.mark = kernel.now();
+        kernel.role.store([](Kernel& suite, HartIndex hart, const Trap& cause) -> Port::Context* {
+            if (cause.kind == TrapKind::kick) {
+                suite.flag.fetch_or(HartMask::of(hart).bits);
+                suite.port.kick(hart, HartMask::of(kBootHart));
+            }
+            return nullptr;
+        });
+        kernel.port.kick(kBootHart, HartMask{others});
+        kernel.port.arm(kBootHart, kernel.now() + second(kernel));
+    }
+    if (kernel.flag.load() != others && kernel.now() - kernel.mark < second(kernel)) {
+        return nullptr;
+    }
+    kernel.expect(kernel.flag.load() == others, "a kick reaches every hart of its set");
+    kernel.port.disarm(kBootHart);
+    return kernel.done();
+}
+
 // A kick to itself is pending like any other.
 Port::Context* kick_self(Kernel& kernel, const Trap* trap) {
     Port::Context* thread = kernel.threads[0];
@@ -331,6 +355,7 @@ Port::Context* shootdown(Kernel& kernel, const Trap* trap) {
 constexpr Check kChecks[] = {
     {"harts-start", 2, start},
     {"harts-kick-idle", 2, kick_idle},
+    {"harts-kick-set", 3, kick_set},
     {"harts-kick-self", 1, kick_self},
     {"harts-kick-user", 2, kick_user},
     {"harts-hand-over", 2, hand_over},

@@ -1,10 +1,32 @@
-// Runs the conformance suite on the hosted port. Exit code 0 if every check passed.
+// Runs the conformance suite on the hosted port. Exit code 0 if every check passed. With
+// RAVELIN_PLANTED_FAULTS it can break a promise by name: --fault.
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <string>
 
 #include <CLI/CLI.hpp>
-#include <memory>
 
 #include "ravelin_hosted.h"
 #include "tests/conformance/kernel.h"
+
+namespace {
+
+// The machine whose line the suite raises: a process runs one.
+ravelin::hosted::HostedMachine* running = nullptr;
+
+constexpr ravelin::u32 kSource = 5;
+
+}  // namespace
+
+ravelin::conformance::TestDevice ravelin::conformance::test_device(Kernel&) {
+    return {.source = kSource,
+            .address = 0,
+            .raise = {},
+            .lower = {},
+            .set_line = [](Kernel&, bool high) { running->set_line(kSource, high); }};
+}
 
 int main(int argc, char** argv) {
     using namespace ravelin;
@@ -17,11 +39,25 @@ int main(int argc, char** argv) {
     app.add_option("--window-pages", options.window_pages);
     app.add_flag("--threads", threads);
     app.add_flag("--strict", options.strict);
+#if RAVELIN_PLANTED_FAULTS
+    std::string fault;
+    app.add_option("--fault", fault);
     CLI11_PARSE(app, argc, argv);
+    const auto* named = std::ranges::find(conformance::kFaultNames, fault);
+    if (named == std::end(conformance::kFaultNames)) {
+        return 2;
+    }
+    conformance::planted_fault =
+        static_cast<conformance::Fault>(named - std::begin(conformance::kFaultNames));
+#else
+    CLI11_PARSE(app, argc, argv);
+#endif
+    options.devices = {{.kind = DeviceKind::interrupt, .source = kSource}};
     if (threads) {
         options.clock = hosted::Clock::threads;
     }
     hosted::HostedMachine machine(options);
+    running = &machine;
     const auto kernel = std::make_unique<Kernel>(machine.port());
     const hosted::Result result =
         machine.run(*kernel, hosted::HostedMachine::boot_program(conformance::guest, 0));

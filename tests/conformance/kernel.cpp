@@ -83,7 +83,7 @@ Port::Format::Entry& Kernel::table_entry(const Space& in, Word address) {
 
 Space Kernel::make_space(u32 number) {
     const Space made{take_frame(), number};
-    for (const BootProgram::Segment& segment : program->segments) {
+    for (const BootProgram::Segment& segment : program.segments) {
         for (u32 page = 0; page < segment.count; ++page) {
             map(made, segment.address + Word{page} * kPageSize, {segment.first.value + page},
                 segment.rights);
@@ -99,7 +99,7 @@ Space Kernel::make_space(u32 number) {
 }
 
 Port::Context* Kernel::make_thread(unsigned slot, const Space& in, Word argument) {
-    return make_thread_at(slot, in, program->entry, argument);
+    return make_thread_at(slot, in, program.entry, argument);
 }
 
 Port::Context* Kernel::make_thread_at(unsigned slot, const Space& in, Word entry, Word argument) {
@@ -121,13 +121,28 @@ Port::Context* Kernel::order(Port::Context* thread, Order what, Word first, Word
     return thread;
 }
 
+Port::Context* Kernel::set_line(Port::Context* thread, bool high) {
+    if (device.set_line != nullptr) {
+        device.set_line(*this, high);
+        return order(thread, Order::work, 1);
+    }
+    const std::span<const TestDevice::Write> writes = high ? device.raise : device.lower;
+    order(thread, Order::writes, kDevicePage, static_cast<Word>(writes.size()));
+    for (unsigned i = 0; i < writes.size(); ++i) {
+        thread->set_reg(4 + 2 * i, writes[i].offset);
+        thread->set_reg(5 + 2 * i, writes[i].value);
+    }
+    return thread;
+}
+
 bool Kernel::answered(const Trap& trap, const Port::Context* thread, Word result) {
     return trap.kind == TrapKind::call && thread->reg(0) == kReady && thread->reg(1) == result;
 }
 
 Port::Context* Kernel::drive(const Trap* trap) {
     constexpr std::span<const Check> (*kGroups[])() = {system_checks, time_checks, context_checks,
-                                                       memory_checks, hart_checks};
+                                                       memory_checks, hart_checks,
+                                                       interrupt_checks};
     for (;;) {
         if (settling) {
             // What a check left pending is no part of the next one: kicks are taken until the
@@ -172,10 +187,11 @@ Port::Context* Kernel::drive(const Trap* trap) {
             group = kGroups[groups_done++]();
         }
         check = &group.front();
-        if (port.facts().harts < check->harts) {
+        const bool too_few = port.facts().harts < check->harts;
+        if (too_few || (check->device && device.source == 0)) {
             print("skip ");
             print(check->name);
-            print(": more harts needed\n");
+            print(too_few ? ": more harts needed\n" : ": a device needed\n");
             ++skipped;
             check = nullptr;
             group = group.subspan(1);
@@ -189,7 +205,7 @@ Port::Context* Kernel::drive(const Trap* trap) {
 }
 
 Port::Context* boot(Kernel& kernel, const BootProgram& program) {
-    kernel.program = &program;
+    kernel.program = program;
     const BoardFacts& facts = kernel.port.facts();
     RamRun largest;
     for (const RamRun& run : facts.ram) {
@@ -209,6 +225,11 @@ Port::Context* boot(Kernel& kernel, const BootProgram& program) {
             static_cast<Port::Context*>(kernel.port.frame_pointer(kernel.take_frame()));
     }
     kernel.space = kernel.make_space(kFirstSpace);
+    kernel.device = test_device(kernel);
+    if (kernel.device.source != 0 && kernel.device.set_line == nullptr) {
+        kernel.map(kernel.space, kDevicePage,
+                   {static_cast<u32>(kernel.device.address / kPageSize)}, abi::kRead | abi::kWrite);
+    }
     return kernel.drive(nullptr);
 }
 

@@ -12,12 +12,27 @@
 #include "core/abi/calls.h"
 #include "core/entry/enter.h"
 #include "tests/conformance/guest.h"
+#include "tests/conformance/tested_port.h"
 
 namespace ravelin {
 
 namespace conformance {
 
 struct Check;
+
+/// A time that one hart tells another; machines of 32 bits have no atomic of 64. One that is read while it
+/// is written is right as long as both are within 2^32 ticks of one high half.
+class SharedTime {
+  public:
+    void store(u64 time) {
+        high_.store(static_cast<u32>(time >> 32));
+        low_.store(static_cast<u32>(time));
+    }
+    u64 load() const { return u64{high_.load()} << 32 | low_.load(); }
+
+  private:
+    std::atomic<u32> high_{0}, low_{0};
+};
 
 /// What a check is: gives what the boot hart does next (null: idle). `trap` is null at step 0.
 using Run = Port::Context* (*)(Kernel& kernel, const Trap* trap);
@@ -28,13 +43,32 @@ struct Check {
     const char* name;
     u32 harts;  ///< it needs at least so many
     Run run;
+    bool device = false;  ///< it needs a TestDevice
 };
+
+/// A device whose interrupt line the checks can raise and lower: either by writes of 32 bits to its
+/// registers, which the guest makes, or by a function.
+struct TestDevice {
+    struct Write {
+        u32 offset;
+        u32 value;
+    };
+    u32 source = 0;   ///< 0: there is none
+    u64 address = 0;  ///< of its registers
+    std::span<const Write> raise;
+    std::span<const Write> lower;
+    void (*set_line)(Kernel& kernel, bool high) = nullptr;
+};
+
+/// The board's; given by who runs the suite on it.
+TestDevice test_device(Kernel& kernel);
 
 std::span<const Check> time_checks();
 std::span<const Check> context_checks();
 std::span<const Check> memory_checks();
 std::span<const Check> hart_checks();
 std::span<const Check> system_checks();
+std::span<const Check> interrupt_checks();
 
 /// An address space of the suite's own making. The boot program's segments are in it.
 struct Space {
@@ -45,7 +79,8 @@ struct Space {
 inline constexpr HartIndex kBootHart{0};
 
 /// User addresses that the checks use; the program and its stacks are elsewhere.
-inline constexpr Word kTestPage = 0x2000'0000;
+inline constexpr Word kTestPage = 0x2800'0000;
+inline constexpr Word kDevicePage = 0x2f00'0000;
 
 }  // namespace conformance
 
@@ -74,6 +109,8 @@ struct Kernel {
     /// Answers the thread's call with an order.
     static Port::Context* order(Port::Context* thread, conformance::Order what, Word first = 0,
                                 Word second = 0);
+    /// Orders what raises or lowers the test device's line; the result is 0.
+    Port::Context* set_line(Port::Context* thread, bool high);
     /// Whether the trap is a call of the thread with `result`.
     static bool answered(const Trap& trap, const Port::Context* thread, Word result);
 
@@ -95,8 +132,8 @@ struct Kernel {
     // The driver.
     Port::Context* drive(const Trap* trap);
 
-    Port& port;
-    const BootProgram* program = nullptr;
+    conformance::TestedPort port;
+    BootProgram program;
     std::span<const conformance::Check> group;
     unsigned groups_done = 0;
     const conformance::Check* check = nullptr;
@@ -108,6 +145,7 @@ struct Kernel {
     unsigned failed = 0;
     unsigned skipped = 0;
 
+    conformance::TestDevice device;
     conformance::Space space;  ///< the one that checks use unless they are about spaces
     Port::Context* threads[4] = {};
     FrameNumber next_frame;
@@ -123,7 +161,7 @@ struct Kernel {
     conformance::Space other_space;
     std::atomic<u32> flag{0};
     std::atomic<u32> other_flag{0};
-    std::atomic<u64> shared_time{0};
+    conformance::SharedTime shared_time;
 };
 
 }  // namespace ravelin

@@ -22,6 +22,12 @@ Port::Context* frames(Kernel& kernel, const Trap*) {
                           "within the frame");
         }
     }
+    for (const RamRun& run : kernel.port.facts().ram) {
+        const auto* start = static_cast<std::byte*>(kernel.port.frame_pointer(run.first));
+        const FrameNumber last{run.first.value + run.count - 1};
+        kernel.expect(kernel.port.frame_pointer(last) == start + std::size_t{run.count - 1} * kPageSize,
+                      "a run's frames lie one after another");
+    }
     const FrameNumber first = kernel.take_frame();
     const FrameNumber second = kernel.take_frame();
     kernel.words(first)[0] = 1;
@@ -285,7 +291,42 @@ Port::Context* many_pages(Kernel& kernel, const Trap* trap) {
     return kernel.done();
 }
 
+// Instructions of the machine that the suite is compiled for: a return, and one that is none.
+#if defined(__riscv)
+constexpr u16 kReturn = 0x8082, kIllegal = 0;
+#else
+constexpr u16 kReturn = 0x00c3, kIllegal = 0x0b0f;
+#endif
+
+// Code written by the kernel is what is fetched, and so is what is written over it.
+Port::Context* sync_code(Kernel& kernel, const Trap* trap) {
+    Port::Context* thread = kernel.threads[0];
+    const auto write = [&](u16 instruction) {
+        *static_cast<volatile u16*>(kernel.port.frame_pointer(kernel.frame)) = instruction;
+        kernel.port.sync_code(kBootHart);
+    };
+    switch (kernel.step) {
+    case 0:
+        kernel.frame = kernel.take_frame();
+        write(kReturn);
+        show(kernel, kernel.space, kTestPage, kernel.frame, abi::kRead | abi::kExecute);
+        return kernel.make_thread(0, kernel.space, 1);
+    case 1: return kernel.order(thread, Order::fetch, kTestPage);
+    case 2:
+        kernel.expect(kernel.answered(*trap, thread, 0), "code that the kernel wrote is run");
+        write(kIllegal);
+        return kernel.order(thread, Order::fetch, kTestPage);
+    default:
+        kernel.expect(trap->kind == TrapKind::fault && trap->fault == FaultKind::illegal,
+                      "and what it wrote over it");
+        unmap(kernel, kernel.space, kTestPage);
+        kernel.drop_thread(0);
+        return kernel.done();
+    }
+}
+
 constexpr Check kChecks[] = {
+    {"memory-sync-code", 1, sync_code},
     {"memory-frames", 1, frames},
     {"memory-format", 1, format},
     {"memory-unmap-faults", 1, unmap_faults},

@@ -1,4 +1,4 @@
-"""Runs gdb in batch mode on the hosted kernel, and compares sessions with pages that show them.
+"""Runs gdb in batch mode on a kernel, and compares sessions with pages that show them.
 
 A page is a text with gdb's prompts in it. In a Markdown page only the blocks that begin with ```gdb
 count; the whole of any other. A line `$ ./ravelin debug CASE ARGUMENTS` begins a new gdb, a line
@@ -25,14 +25,29 @@ class Failure(Exception):
     pass
 
 
-def debug(program, arguments, commands):
-    """Answers to the commands, the first being that to `ravelin start`."""
-    words = ["gdb", "-nx", "-q", "-batch", "-x", HELPERS]
-    for place, command in enumerate(["ravelin start"] + commands):
-        words += ["-ex", "echo @@@%d\\n" % place, "-ex", command]
-    words += ["--args", program, "--program"] + arguments
+def _machine(program, arguments, console):
+    """What gdb is given for a case's machine: the files of the kernel and the program, the emulator."""
+    bench = os.path.join(os.path.dirname(os.path.dirname(program)), "tools", "testbench", "testbench")
+    done = subprocess.run([bench, "machine", "--root", ROOT, "--console", console, *arguments],
+                          stdout=subprocess.PIPE, timeout=SECONDS, check=True)
+    return done.stdout.decode().splitlines()
+
+
+def debug(program, arguments, commands, console=os.devnull):
+    """Answers to the commands, the first being that to `ravelin start`. Arguments with --on are of a
+    machine, whose console goes to a file."""
     environment = dict(os.environ, LC_ALL="C", COLUMNS="1000")
     environment.pop("DEBUGINFOD_URLS", None)
+    words = ["gdb", "-nx", "-q", "-batch", "-x", HELPERS]
+    last = ["--args", program, "--program"] + arguments
+    if "--on" in arguments:
+        kernel, guest, environment["RAVELIN_MACHINE"] = _machine(program, arguments, console)
+        words[0] = "gdb-multiarch"
+        words += ["-ex", "ravelin program " + guest]
+        last = [kernel]
+    for place, command in enumerate(["ravelin start"] + commands):
+        words += ["-ex", "echo @@@%d\\n" % place, "-ex", command]
+    words += last
     done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, env=environment, cwd=ROOT, timeout=SECONDS,
                           check=False)

@@ -360,6 +360,33 @@ int command_run(const Request& request) {
     });
 }
 
+int command_machine(const Request& request, const fs::path& console) {
+    return guarded([&] {
+        const Wanted wanted = wanted_by(request);
+        if (wanted.port == Port::hosted) {
+            throw WrongUse("machine: a hosted run has no machine to emulate");
+        }
+        const Case judged = case_named(request, request.patterns.at(0));
+        RunPlan plan = plans_of(request, wanted, judged, false).at(0);
+        if (wanted.harts) {
+            plan.harts = *wanted.harts;
+        }
+        if (const std::string why = not_here(*runner_for(plan.port), plan); !why.empty()) {
+            throw WrongUse(why);
+        }
+        const DebugTarget target = debug_target(plan, console);
+        std::string line;
+        for (std::string word : target.command) {
+            for (std::size_t at = 0; (at = word.find('\'', at)) != std::string::npos; at += 4) {
+                word.replace(at, 1, "'\\''");
+            }
+            line += fmt::format("{}'{}'", line.empty() ? "" : " ", word);
+        }
+        fmt::print("{}\n{}\n{}\n", target.kernel.string(), target.program.string(), line);
+        return 0;
+    });
+}
+
 int command_bench(const Request& request) {
     return guarded([&] {
         const Wanted wanted = wanted_by(request);

@@ -27,6 +27,9 @@ struct Request {
 
 int command_run(const Request& request);
 int command_bench(const Request& request);
+/// Prints what `ravelin debug` gives gdb for a case's machine, a line each: the kernel's file, the
+/// program's, and the emulator's command as a shell reads it. `console`: the file of its console.
+int command_machine(const Request& request, const std::filesystem::path& console);
 int command_list(const Request& request);
 int command_show(const Request& request, const std::string& name);
 

@@ -367,6 +367,7 @@ Case read_case(const toml::table& table, const std::filesystem::path& file) {
     judged.timeout_s = static_cast<std::uint32_t>(reader.number("timeout_s", 1, 36'000, 60));
     judged.memory_mib = static_cast<std::uint32_t>(reader.number("memory_mib", 1, 65'536, 64));
     judged.checked = reader.flag("checked", true);
+    judged.suite = reader.flag("suite", false);
     judged.slice_us = static_cast<std::uint32_t>(reader.number("slice_us", 1, 1'000'000, 1000));
     judged.needs = reader.texts("needs", {});
     judged.expect = reader.texts("expect", {});
@@ -387,6 +388,9 @@ Case read_case(const toml::table& table, const std::filesystem::path& file) {
     const bool judges_trace = !judged.shares.empty() || !judged.figures.empty() ||
                               judged.wake_no_preempt || judged.round_robin || judged.ties ||
                               judged.must_fail;
+    if (judged.suite && judges_trace) {
+        reader.fail_at("suite", "the conformance suite has no trace to judge");
+    }
     if (!judged.checked && judges_trace) {
         reader.fail_at("checked", "a release kernel has no trace to judge");
     }

@@ -78,6 +78,7 @@ struct Case {
     std::uint32_t timeout_s = 60;
     std::uint32_t memory_mib = 64;
     bool checked = true;
+    bool suite = false;  ///< the port conformance suite runs in the kernel's place
     std::uint32_t slice_us = 1000;
     std::vector<std::string> needs;
     std::vector<std::string> expect;

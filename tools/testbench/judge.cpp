@@ -50,7 +50,7 @@ class Judge {
             fail("run", run_.broke);
         }
         console();
-        if (case_.checked) {
+        if (case_.checked && !case_.suite) {
             trace();
         }
         verdict();

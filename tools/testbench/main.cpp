@@ -1,4 +1,5 @@
-// The command line of the bench: run CASE, bench PATTERN..., bench list, bench show CASE, trace FILE.
+// The command line of the bench: run CASE, bench PATTERN..., bench list, bench show CASE, machine CASE,
+// trace FILE.
 #include <cstdio>
 
 #include <CLI/CLI.hpp>
@@ -38,6 +39,18 @@ int main(int argc, char** argv) {
         ->expected(1)
         ->type_name("CASE");
 
+    std::string console;
+    CLI::App* machine =
+        app.add_subcommand("machine", "print the emulator's command for a case under gdb");
+    add_common(*machine, request);
+    machine->add_option("case", request.patterns, "name of the case")
+        ->required()
+        ->expected(1)
+        ->type_name("CASE");
+    machine->add_option("--console", console, "file of the machine's console")
+        ->required()
+        ->type_name("FILE");
+
     CLI::App* bench = app.add_subcommand(
         "bench", "run cases; or `bench list`, or `bench show CASE`; all cases without a pattern");
     add_common(*bench, request);
@@ -67,6 +80,9 @@ int main(int argc, char** argv) {
     }
     if (trace->parsed()) {
         return command_trace(file, first, count);
+    }
+    if (machine->parsed()) {
+        return command_machine(request, console);
     }
     if (run->parsed()) {
         return command_run(request);

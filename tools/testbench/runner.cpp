@@ -75,19 +75,21 @@ class HostedRunner final : public Runner {
     RunResult run(const RunPlan& plan) const override {
         RunResult result;
         result.preset = preset_of(plan);
-        std::vector<std::string> command = {program_of(plan).string(),
-                                            "--program",
-                                            plan.judged->program,
-                                            "--harts",
-                                            std::to_string(plan.harts),
-                                            "--seed",
-                                            std::to_string(plan.seed),
-                                            "--clock",
-                                            clock_name(plan.host_clock),
-                                            "--memory",
-                                            std::to_string(plan.judged->memory_mib)};
-        if (plan.judged->checked) {
-            command.insert(command.end(), {"--trace", plan.trace.string()});
+        const Case& judged = *plan.judged;
+        std::vector<std::string> command = {program_of(plan).string(), "--harts",
+                                            std::to_string(plan.harts), "--seed",
+                                            std::to_string(plan.seed)};
+        if (judged.suite) {
+            if (plan.host_clock) {
+                command.emplace_back("--threads");
+            }
+        } else {
+            command.insert(command.end(),
+                           {"--program", judged.program, "--clock", clock_name(plan.host_clock),
+                            "--memory", std::to_string(judged.memory_mib)});
+            if (judged.checked) {
+                command.insert(command.end(), {"--trace", plan.trace.string()});
+            }
         }
         result.command = fmt::format("{}", fmt::join(command, " "));
         const ProcessResult process =
@@ -111,7 +113,9 @@ class HostedRunner final : public Runner {
 
   private:
     static fs::path program_of(const RunPlan& plan) {
-        return plan.root / "build" / preset_of(plan) / "port-hosted" / "ravelin-hosted-run";
+        const fs::path build = plan.root / "build" / preset_of(plan);
+        return plan.judged->suite ? build / "tests" / "conformance" / "conformance-hosted"
+                                  : build / "port-hosted" / "ravelin-hosted-run";
     }
 };
 
@@ -193,6 +197,14 @@ class QemuRunner final : public Runner {
         return host_clock ? "host" : "icount";
     }
 
+    DebugTarget debug_target(const RunPlan& plan, const fs::path& console) const {
+        std::vector<std::string> command = machine_for(plan);
+        command.insert(command.end(),
+                       {"-serial", fmt::format("file:{}", console.string()), "-S", "-gdb", "stdio"});
+        return {kernel_of(plan).replace_extension("elf"),
+                folder_of(plan) / "user" / (plan.judged->program + ".elf"), command};
+    }
+
   private:
     Port port_;
 
@@ -207,7 +219,8 @@ class QemuRunner final : public Runner {
 
     static fs::path folder_of(const RunPlan& plan) { return plan.root / "build" / preset_of(plan); }
     static fs::path kernel_of(const RunPlan& plan) {
-        return folder_of(plan) / "ravelin-kernel.bin";
+        return folder_of(plan) /
+               (plan.judged->suite ? "ravelin-conformance.bin" : "ravelin-kernel.bin");
     }
     static fs::path image_of(const RunPlan& plan) {
         return folder_of(plan) / "programs" / (plan.judged->program + ".img");
@@ -221,35 +234,23 @@ class QemuRunner final : public Runner {
         return port_ == Port::rv64 ? fs::path("default") : folder_of(plan) / "ravelin-sbi.elf";
     }
 
-    std::vector<std::string> command_for(const RunPlan& plan, const fs::path& ram) const {
+    static std::string memory_of(const RunPlan& plan) {
         // The trace ring of a checked kernel comes on top of what the guest has.
-        const std::string mib =
-            std::to_string(plan.judged->memory_mib + (plan.judged->checked ? kTraceMib : 0));
+        return std::to_string(plan.judged->memory_mib + (plan.judged->checked ? kTraceMib : 0));
+    }
+
+    /// The machine without what its console and its RAM are.
+    std::vector<std::string> machine_for(const RunPlan& plan) const {
         std::vector<std::string> command = {
-            emulator(),
-            "-M",
-            "virt,memory-backend=ram",
-            "-object",
-            fmt::format("memory-backend-file,id=ram,size={}M,mem-path={},share=on", mib,
-                        ram.string()),
-            "-m",
-            mib,
+            emulator(), "-M",        "virt",
+            "-m",       memory_of(plan),
             "-nographic",
-            "-monitor",
-            "none",
-            "-serial",
-            "stdio",
-            "-no-reboot",
-            "-seed",
-            std::to_string(plan.seed),
-            "-smp",
-            std::to_string(plan.harts),
-            "-bios",
-            firmware_of(plan).string(),
-            "-kernel",
-            kernel_of(plan).string(),
-            "-initrd",
-            image_of(plan).string()};
+            "-monitor", "none",      "-no-reboot",
+            "-seed",    std::to_string(plan.seed),
+            "-smp",     std::to_string(plan.harts),
+            "-bios",    firmware_of(plan).string(),
+            "-kernel",  kernel_of(plan).string(),
+            "-initrd",  image_of(plan).string()};
         if (const char* cpu = std::getenv("RAVELIN_CPU"); cpu != nullptr && *cpu != '\0') {
             command.insert(command.end(), {"-cpu", cpu});
         }
@@ -258,6 +259,16 @@ class QemuRunner final : public Runner {
         } else {
             command.insert(command.end(), {"-icount", "shift=3,sleep=off"});
         }
+        return command;
+    }
+
+    std::vector<std::string> command_for(const RunPlan& plan, const fs::path& ram) const {
+        std::vector<std::string> command = machine_for(plan);
+        command.insert(command.end(),
+                       {"-machine", "memory-backend=ram", "-object",
+                        fmt::format("memory-backend-file,id=ram,size={}M,mem-path={},share=on",
+                                    memory_of(plan), ram.string()),
+                        "-serial", "stdio"});
         return command;
     }
 
@@ -292,6 +303,10 @@ std::unique_ptr<Runner> runner_for(Port port) {
         return std::make_unique<HostedRunner>();
     }
     return std::make_unique<QemuRunner>(port);
+}
+
+DebugTarget debug_target(const RunPlan& plan, const fs::path& console) {
+    return QemuRunner(plan.port).debug_target(plan, console);
 }
 
 std::vector<std::string> clock_names(Port port) {

@@ -50,6 +50,18 @@ class Runner {
 
 std::unique_ptr<Runner> runner_for(Port port);
 
+/// What a debugger needs for a plan's machine.
+struct DebugTarget {
+    std::filesystem::path kernel;   ///< the kernel's symbols
+    std::filesystem::path program;  ///< the guest program's
+    /// The emulator, stopped before its first instruction, with gdb's protocol on its standard
+    /// streams and the machine's console in a file.
+    std::vector<std::string> command;
+};
+
+/// Of a plan on rv64 or rv32; nothing of it need exist.
+DebugTarget debug_target(const RunPlan& plan, const std::filesystem::path& console);
+
 /// Is the host's clock meant, or is the word no clock of that port?
 std::optional<bool> host_clock_named(Port port, const std::string& word);
 

@@ -4,7 +4,7 @@ import re
 
 import gdb
 
-from ravelin_gdb import fibers, find, order, stops
+from ravelin_gdb import find, order, stacks, stops
 from ravelin_gdb.model import Model, NEVER, enum_name
 from ravelin_gdb.find import Trouble
 
@@ -32,13 +32,19 @@ def _place(entity):
 
 
 class _Command(gdb.Command):
+    looks = True  # at the program, and at nothing else
+
     def __init__(self, name, kind=gdb.COMMAND_DATA, **more):
         super().__init__("ravelin " + name, kind, **more)
 
     def invoke(self, argument, _from_tty):
         self.dont_repeat()
         try:
-            self.answer(gdb.string_to_argv(argument))
+            if self.looks:
+                with stacks.port().looking():
+                    self.answer(gdb.string_to_argv(argument))
+            else:
+                self.answer(gdb.string_to_argv(argument))
         except gdb.GdbError:
             raise
         except (gdb.error, RuntimeError) as problem:
@@ -60,11 +66,36 @@ class Start(_Command):
 
 usage: ravelin start"""
 
+    looks = False
+
     def __init__(self):
         super().__init__("start", gdb.COMMAND_RUNNING)
 
     def answer(self, _words):
         stops.start()
+
+
+class Program(_Command):
+    """Also know the symbols of a guest program's file.
+
+usage: ravelin program FILE
+
+Every program of a RISC-V machine lies at the same addresses: the file is of the one that is looked at."""
+
+    looks = False
+
+    def __init__(self):
+        super().__init__("program", gdb.COMMAND_FILES)
+
+    def answer(self, words):
+        if len(words) != 1:
+            raise Trouble("ravelin program: which file?")
+        confirm = gdb.parameter("confirm")
+        gdb.execute("set confirm off")
+        try:
+            gdb.execute("add-symbol-file %s" % words[0], to_string=True)
+        finally:
+            gdb.execute("set confirm %s" % ("on" if confirm else "off"))
 
 
 class Budgets(_Command):
@@ -195,14 +226,14 @@ A stack that does not run now is read where it was left. The program is not touc
             if not bool(hart["online"]):
                 raise Trouble("hart %d is not online" % index)
             print("hart %d:" % index)
-            lines = fibers.hart_backtrace(model.kernel, index)
+            lines = stacks.port().hart_backtrace(model.kernel, index)
         else:
             thread = self.named(model, words)
             name = "%d.%d" % (int(thread["process"]["pid"]), int(thread["tid"]))
             print("thread %s, %s:" % (name, Threads.what(model, thread)))
-            lines = fibers.thread_backtrace(thread["context"])
+            lines = stacks.port().thread_backtrace(thread)
             if lines is None:
-                print("has not run yet: it begins in %s" % fibers.entry_name(thread["context"]))
+                print("has not run yet: it begins in %s" % stacks.port().entry_name(thread))
                 return
         for line in lines:
             print(line)
@@ -286,7 +317,7 @@ assumes that the thread's slice ends now, and that it stays ready."""
     def after(model, index, hart, waiting):
         """The ranks if the hart's slice ended now."""
         runner = model.budget_around(hart["runner"]["entity"].address)
-        ticks = order.pending(model, hart, fibers.clock(model.kernel, index))
+        ticks = order.pending(model, hart, stacks.port().clock(model.kernel, index))
         passed = order.charged(runner.entity, max(ticks, order.LEAST_CHARGE))
         rank = (passed, int(model.queue["back_"]) + 1, runner.id)
         print("if its slice ended now: charged %d ticks at weight %d, its pass is %d" % (
@@ -314,5 +345,5 @@ def _number(word, what):
 
 
 def register():
-    for command in (Ravelin, Start, Budgets, Queue, Threads, Backtrace, WhyPicked):
+    for command in (Ravelin, Start, Program, Budgets, Queue, Threads, Backtrace, WhyPicked):
         command()

@@ -1,9 +1,11 @@
 # The hosted port's stacks. A guest thread and a hart's loop each have their own; an OS thread stands on
-# one of them, and the others are stopped. A stopped one is read without touching the program: gdb is
-# given, for a moment, an unwinder that says who called the innermost frame: the stopped stack.
+# one of them, and the others are stopped. A stopped one is read where it was left (elsewhere.py).
+
+import contextlib
 
 import gdb
-import gdb.unwinder
+
+from ravelin_gdb import elsewhere
 
 _SPACE = "ravelin::hosted::"
 _HART = "'ravelin::hosted::(anonymous namespace)::this_hart'"
@@ -15,6 +17,10 @@ _SAVED_SIZE = 0x40
 # glibc's order of general registers in a ucontext_t (REG_R8 and on).
 _GENERAL = ("r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "rdi", "rsi", "rbp", "rbx", "rdx",
             "rax", "rcx", "rsp", "rip")
+
+
+# A process is read as it is.
+looking = contextlib.nullcontext
 
 
 def kernel_of_this_thread():
@@ -52,103 +58,21 @@ def clock(kernel, index):
         return None
 
 
-class _Registers:
-    """Registers of a stack that does not run."""
-
-    def __init__(self, values):
-        self.values = values
-
-    @staticmethod
-    def of_fiber(fiber):
-        stopped = int(fiber["stopped"])
-        word = gdb.lookup_type("unsigned long").pointer()
-        values = {name: int(gdb.Value(stopped + place).cast(word).dereference())
-                  for name, place in _SAVED.items()}
-        values["rsp"] = stopped + _SAVED_SIZE
-        return _Registers(values)
-
-    @staticmethod
-    def of_signal(guest):
-        """Where a signal found the guest's code."""
-        context = guest["general"].address.cast(gdb.lookup_type("ucontext_t").pointer())
-        general = context["uc_mcontext"]["gregs"]
-        return _Registers({name: int(general[place]) for place, name in enumerate(_GENERAL)})
+def _registers_of_fiber(fiber):
+    """Those that a stopped fiber left on its stack, by name."""
+    stopped = int(fiber["stopped"])
+    word = gdb.lookup_type("unsigned long").pointer()
+    values = {name: int(gdb.Value(stopped + place).cast(word).dereference())
+              for name, place in _SAVED.items()}
+    values["rsp"] = stopped + _SAVED_SIZE
+    return values
 
 
-class _FrameId:
-    """The innermost frame's, told apart from every real one, and inside all of them."""
-
-    def __init__(self, pc):
-        self.sp = gdb.Value(0).cast(pc.type)
-        self.pc = pc
-
-
-class _Elsewhere(gdb.unwinder.Unwinder):
-    """While `registers` is set, the innermost frame's caller is the stack that they belong to."""
-
-    def __init__(self):
-        super().__init__("ravelin-fiber")
-        self.registers = None
-        self.at = None
-
-    def __call__(self, pending):
-        if self.registers is None or int(pending.read_register("rsp")) != self.at:
-            return None
-        info = pending.create_unwind_info(_FrameId(pending.read_register("rip")))
-        word = gdb.lookup_type("unsigned long")
-        for name, value in self.registers.items():
-            info.add_saved_register(name, gdb.Value(value).cast(word))
-        return info
-
-
-_elsewhere = _Elsewhere()
-gdb.unwinder.register_unwinder(None, _elsewhere, replace=True)
-
-
-def _backtrace_here():
-    # From the innermost frame, whichever is selected.
-    selected = gdb.selected_frame()
-    gdb.newest_frame().select()
-    try:
-        return gdb.execute("backtrace", to_string=True).splitlines()
-    finally:
-        if selected.is_valid():
-            selected.select()
-
-
-def _backtrace_of(registers):
-    level = gdb.selected_frame().level()
-    own = 0
-    frame = gdb.newest_frame()
-    while frame.type() == gdb.INLINE_FRAME:
-        own += 1
-        frame = frame.older()
-    _elsewhere.at = int(gdb.newest_frame().read_register("rsp"))
-    _elsewhere.registers = registers.values
-    gdb.invalidate_cached_frames()
-    try:
-        lines = gdb.execute("backtrace", to_string=True).splitlines()
-    finally:
-        _elsewhere.registers = None
-        gdb.invalidate_cached_frames()
-        frame = gdb.newest_frame()
-        for _ in range(level):
-            frame = frame.older()
-        frame.select()
-    # The innermost frame is the running stack's (and what is inlined there): only its callers are asked for.
-    first = "#%d " % (own + 1)
-    start = next((place for place, line in enumerate(lines) if line.startswith(first)), len(lines))
-    return lines[start:]
-
-
-def _renumbered(lines, first):
-    out = []
-    for line in lines:
-        if line.startswith("#"):
-            number, rest = line[1:].split(" ", 1)
-            line = "#%-2d %s" % (first + len([l for l in out if l.startswith("#")]), rest.lstrip())
-        out.append(line)
-    return out
+def _registers_of_signal(guest):
+    """Those with which a signal found the guest's code, by name."""
+    context = guest["general"].address.cast(gdb.lookup_type("ucontext_t").pointer())
+    general = context["uc_mcontext"]["gregs"]
+    return {name: int(general[place]) for place, name in enumerate(_GENERAL)}
 
 
 def _standing_in(low, high):
@@ -171,12 +95,12 @@ def _lines(fiber):
     low = int(fiber["bottom"])
     thread = _standing_in(low, low + int(fiber["size"]))
     if thread is None:
-        return _renumbered(_backtrace_of(_Registers.of_fiber(fiber)), 0)
+        return elsewhere.backtrace_of(_registers_of_fiber(fiber))
     selected = gdb.selected_thread()
     frame = gdb.selected_frame()
     try:
         thread.switch()
-        return _backtrace_here()
+        return elsewhere.backtrace_here()
     finally:
         selected.switch()
         frame.select()
@@ -186,22 +110,23 @@ def _on_fault_stack(lines):
     return any("ravelin::hosted::(anonymous namespace)::trampoline" in line for line in lines)
 
 
-def thread_backtrace(context):
+def thread_backtrace(thread):
     """A guest thread's stack as lines, innermost first; None if it has not run yet."""
-    guest = context["thread"]
+    guest = thread["context"]["thread"]
     if int(guest) == 0:
         return None
     # The fiber's stack has the thread's fault stack in it, at its top.
     lines = _lines(guest["fiber"])
     if _on_fault_stack(lines):
         lines.append("a signal took it to the kernel from here:")
-        lines += _renumbered(_backtrace_of(_Registers.of_signal(guest)),
+        lines += elsewhere.renumbered(elsewhere.backtrace_of(_registers_of_signal(guest)),
                              len([line for line in lines if line.startswith("#")]))
     return lines
 
 
-def entry_name(context):
+def entry_name(thread):
     """Where a thread that has not run begins."""
+    context = thread["context"]
     try:
         base = int(gdb.parse_and_eval("'ravelin::hosted::image()::found'.base"))
     except gdb.error:

@@ -3,7 +3,7 @@
 
 import gdb
 
-from ravelin_gdb import fibers
+from ravelin_gdb import stacks
 
 
 class Trouble(gdb.GdbError):
@@ -33,7 +33,7 @@ def kernel():
         selected = None
     if selected is None or not selected.is_valid():
         raise Trouble("the program does not run: there is no kernel to look at (ravelin start)")
-    pointer = _from_stack() or fibers.kernel_of_this_thread() or _found or _from_other_threads(selected)
+    pointer = _from_stack() or stacks.port().kernel_of_this_thread() or _found or _from_other_threads(selected)
     if pointer is None:
         raise Trouble("no kernel runs in this process now")
     _found = pointer
@@ -45,7 +45,7 @@ def _from_other_threads(selected):
     try:
         for thread in gdb.selected_inferior().threads():
             thread.switch()
-            pointer = _from_stack() or fibers.kernel_of_this_thread()
+            pointer = _from_stack() or stacks.port().kernel_of_this_thread()
             if pointer is not None:
                 return pointer
     finally:

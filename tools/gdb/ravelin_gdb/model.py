@@ -3,7 +3,7 @@
 
 import gdb
 
-from ravelin_gdb import fibers
+from ravelin_gdb import stacks
 from ravelin_gdb.find import Trouble
 
 MOST_BUDGETS = 100000
@@ -173,11 +173,11 @@ class Model:
 
     def current_hart(self):
         """The hart that the selected OS thread runs; the boot hart if it runs none."""
-        return fibers.current_hart_index() or 0
+        return stacks.port().current_hart_index() or 0
 
     def micros_from_now(self, ticks):
         """`in 1000 us` of a point of the clock; the point where the clock is the host's."""
-        now = fibers.clock(self.kernel, self.current_hart())
+        now = stacks.port().clock(self.kernel, self.current_hart())
         rate = int(self.kernel["ticks_per_second"])
         if now is None or rate == 0:
             return "at tick %d" % ticks

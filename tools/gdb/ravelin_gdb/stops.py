@@ -4,7 +4,12 @@
 # again, and gdb is told to stop at that one. So do a broken assertion and a panic, before they end the
 # run.
 
+import os
+
 import gdb
+
+# The environment names the emulator's command if a machine is debugged.
+_MACHINE = "RAVELIN_MACHINE"
 
 # As kPreemptSignal of port-hosted; SIGFPE and SIGILL of guest code are faults for the kernel.
 _PREEMPT = "SIG50"
@@ -47,7 +52,8 @@ def register():
     gdb.execute("set print thread-events off", to_string=True)
     gdb.execute("set breakpoint pending on", to_string=True)
     try:
-        _GaveUp("-qualified ravelin::hosted::(anonymous namespace)::give_up")
+        if _MACHINE not in os.environ:
+            _GaveUp("-qualified ravelin::hosted::(anonymous namespace)::give_up")
         _Broken("-qualified ravelin::assertion_failed", "The kernel broke its own rule:")
         _Broken("-qualified ravelin::panic", "The kernel panics:")
     finally:
@@ -56,8 +62,16 @@ def register():
 
 
 def start():
-    """Runs the program up to the first kernel entry."""
+    """Runs the program up to the first kernel entry; RAVELIN_MACHINE: the emulator's command for a machine."""
     if gdb.selected_inferior().pid != 0:
         raise gdb.GdbError("the program runs already (kill it first to start again)")
-    gdb.execute("tbreak -qualified ravelin::enter", to_string=True)
-    gdb.execute("run")
+    emulator = os.environ.get(_MACHINE)
+    if emulator is None:
+        gdb.execute("tbreak -qualified ravelin::enter", to_string=True)
+        gdb.execute("run")
+        return
+    # The emulator is gdb's child and speaks with it through a pipe. It stands at its first instruction,
+    # where paging is off and only a breakpoint that writes no memory can be set.
+    gdb.execute("target remote | exec %s" % emulator, to_string=True)
+    gdb.execute("thbreak -qualified ravelin::enter", to_string=True)
+    gdb.execute("continue")
