@@ -233,6 +233,10 @@ void Machine::set_line(u32 source, bool high) {
         throw std::invalid_argument("interrupt source: 1 to 1023");
     }
     interrupts.set_line(source, high);
+    announce_interrupts();
+}
+
+void Machine::announce_interrupts() {
     if (!interrupts.asserted()) {
         return;
     }

@@ -109,6 +109,8 @@ struct Machine {
 
     Result run(Kernel& kernel, const BootProgram& program);
     void set_line(u32 source, bool high);
+    /// If a source interrupts now, every hart that can take it hears of it.
+    void announce_interrupts();
 
     // The loop of a hart.
     static void loop_entry(Transfer transfer);

@@ -120,10 +120,12 @@ u32 Port::claim(HartIndex) noexcept {
 
 void Port::complete(HartIndex, u32 source) noexcept {
     machine_.interrupts.complete(source);
+    machine_.announce_interrupts();
 }
 
 void Port::set_enabled(HartIndex, u32 source, bool on) noexcept {
     machine_.interrupts.set_enabled(source, on);
+    machine_.announce_interrupts();
 }
 
 void Port::console(HartIndex, std::span<const char> bytes) noexcept {

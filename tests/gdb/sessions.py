@@ -18,7 +18,7 @@ SECONDS = 100
 
 # What gdb says of the host, or of a source edited since the build, and not of the kernel.
 _HOST = re.compile(r"\[Thread debugging using |Using host libthread_db|warning: Error disabling address|"
-                   r"warning: Source file is more recent")
+                   r"warning: Source file is more recent|qemu-system-riscv\d+: warning: ")
 
 
 class Failure(Exception):
