@@ -42,9 +42,7 @@ Port::Context* claim_and_complete(Kernel& kernel, const Trap* trap) {
     Port::Context* thread = kernel.threads[0];
     switch (kernel.step) {
     case 0: return kernel.make_thread(0, kernel.space, 1);
-    case 1:
-        enable(kernel, false);
-        return kernel.set_line(thread, true);
+    case 1: enable(kernel, false); return kernel.set_line(thread, true);
     case 2: return work(kernel);
     case 3:
         kernel.expect(undisturbed(kernel, *trap), "a disabled source does not interrupt");
@@ -66,7 +64,8 @@ Port::Context* claim_and_complete(Kernel& kernel, const Trap* trap) {
         complete(kernel);
         return work(kernel);
     case 9:
-        kernel.expect(interrupted(*trap), "completed, it interrupts for the line that rose meanwhile");
+        kernel.expect(interrupted(*trap),
+                      "completed, it interrupts for the line that rose meanwhile");
         kernel.expect(kernel.port.claim(kBootHart) == source(kernel), "and is claimed again");
         return thread;
     case 10: return kernel.set_line(thread, false);
@@ -119,12 +118,8 @@ Port::Context* idle(Kernel& kernel, const Trap* trap) {
     Port::Context* thread = kernel.threads[0];
     switch (kernel.step) {
     case 0: return kernel.make_thread(0, kernel.space, 1);
-    case 1:
-        enable(kernel, false);
-        return kernel.set_line(thread, true);
-    case 2:
-        enable(kernel, true);
-        return nullptr;
+    case 1: enable(kernel, false); return kernel.set_line(thread, true);
+    case 2: enable(kernel, true); return nullptr;
     case 3:
         kernel.expect(interrupted(*trap), "an interrupt ends the idling");
         kernel.expect(kernel.port.claim(kBootHart) == source(kernel), "and its source is claimed");
@@ -142,9 +137,7 @@ Port::Context* another_hart(Kernel& kernel, const Trap*) {
     Port::Context* thread = kernel.threads[0];
     switch (kernel.step) {
     case 0: return kernel.make_thread(0, kernel.space, 1);
-    case 1:
-        enable(kernel, false);
-        return kernel.set_line(thread, true);
+    case 1: enable(kernel, false); return kernel.set_line(thread, true);
     case 2:
         kernel.flag.store(0);
         kernel.role.store([](Kernel& suite, HartIndex hart, const Trap& cause) -> Port::Context* {

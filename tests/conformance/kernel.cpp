@@ -140,9 +140,8 @@ bool Kernel::answered(const Trap& trap, const Port::Context* thread, Word result
 }
 
 Port::Context* Kernel::drive(const Trap* trap) {
-    constexpr std::span<const Check> (*kGroups[])() = {system_checks, time_checks, context_checks,
-                                                       memory_checks, hart_checks,
-                                                       interrupt_checks};
+    constexpr std::span<const Check> (*kGroups[])() = {
+        system_checks, time_checks, context_checks, memory_checks, hart_checks, interrupt_checks};
     for (;;) {
         if (settling) {
             // What a check left pending is no part of the next one: kicks are taken until the
@@ -227,8 +226,8 @@ Port::Context* boot(Kernel& kernel, const BootProgram& program) {
     kernel.space = kernel.make_space(kFirstSpace);
     kernel.device = test_device(kernel);
     if (kernel.device.source != 0 && kernel.device.set_line == nullptr) {
-        kernel.map(kernel.space, kDevicePage,
-                   {static_cast<u32>(kernel.device.address / kPageSize)}, abi::kRead | abi::kWrite);
+        kernel.map(kernel.space, kDevicePage, {static_cast<u32>(kernel.device.address / kPageSize)},
+                   abi::kRead | abi::kWrite);
     }
     return kernel.drive(nullptr);
 }

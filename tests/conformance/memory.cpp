@@ -25,7 +25,8 @@ Port::Context* frames(Kernel& kernel, const Trap*) {
     for (const RamRun& run : kernel.port.facts().ram) {
         const auto* start = static_cast<std::byte*>(kernel.port.frame_pointer(run.first));
         const FrameNumber last{run.first.value + run.count - 1};
-        kernel.expect(kernel.port.frame_pointer(last) == start + std::size_t{run.count - 1} * kPageSize,
+        kernel.expect(kernel.port.frame_pointer(last) ==
+                          start + std::size_t{run.count - 1} * kPageSize,
                       "a run's frames lie one after another");
     }
     const FrameNumber first = kernel.take_frame();
@@ -326,14 +327,10 @@ Port::Context* sync_code(Kernel& kernel, const Trap* trap) {
 }
 
 constexpr Check kChecks[] = {
-    {"memory-sync-code", 1, sync_code},
-    {"memory-frames", 1, frames},
-    {"memory-format", 1, format},
-    {"memory-unmap-faults", 1, unmap_faults},
-    {"memory-rights", 1, rights},
-    {"memory-narrow", 1, narrow},
-    {"memory-two-spaces", 1, two_spaces},
-    {"memory-reuse-number", 1, reuse_number},
+    {"memory-sync-code", 1, sync_code},   {"memory-frames", 1, frames},
+    {"memory-format", 1, format},         {"memory-unmap-faults", 1, unmap_faults},
+    {"memory-rights", 1, rights},         {"memory-narrow", 1, narrow},
+    {"memory-two-spaces", 1, two_spaces}, {"memory-reuse-number", 1, reuse_number},
     {"memory-many-pages", 1, many_pages},
 };
 

@@ -204,8 +204,8 @@ class QemuRunner final : public Runner {
         const bool chosen = named != nullptr && *named != '\0';
         std::vector<std::string> command =
             machine_for(plan, chosen ? fs::path(named) : folder_of(plan) / "ravelin-sbi.elf");
-        command.insert(command.end(),
-                       {"-serial", fmt::format("file:{}", console.string()), "-S", "-gdb", "stdio"});
+        command.insert(command.end(), {"-serial", fmt::format("file:{}", console.string()), "-S",
+                                       "-gdb", "stdio"});
         return {kernel_of(plan).replace_extension("elf"),
                 folder_of(plan) / "user" / (plan.judged->program + ".elf"), command};
     }
@@ -246,16 +246,25 @@ class QemuRunner final : public Runner {
 
     /// The machine without what its console and its RAM are.
     std::vector<std::string> machine_for(const RunPlan& plan, const fs::path& firmware) const {
-        std::vector<std::string> command = {
-            emulator(), "-M",        "virt",
-            "-m",       memory_of(plan),
-            "-nographic",
-            "-monitor", "none",      "-no-reboot",
-            "-seed",    std::to_string(plan.seed),
-            "-smp",     std::to_string(plan.harts),
-            "-bios",    firmware.string(),
-            "-kernel",  kernel_of(plan).string(),
-            "-initrd",  image_of(plan).string()};
+        std::vector<std::string> command = {emulator(),
+                                            "-M",
+                                            "virt",
+                                            "-m",
+                                            memory_of(plan),
+                                            "-nographic",
+                                            "-monitor",
+                                            "none",
+                                            "-no-reboot",
+                                            "-seed",
+                                            std::to_string(plan.seed),
+                                            "-smp",
+                                            std::to_string(plan.harts),
+                                            "-bios",
+                                            firmware.string(),
+                                            "-kernel",
+                                            kernel_of(plan).string(),
+                                            "-initrd",
+                                            image_of(plan).string()};
         if (const char* cpu = std::getenv("RAVELIN_CPU"); cpu != nullptr && *cpu != '\0') {
             command.insert(command.end(), {"-cpu", cpu});
         }

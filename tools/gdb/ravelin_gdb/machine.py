@@ -143,11 +143,20 @@ def thread_backtrace(thread):
         registers = {name: int(saved[place]) for place, name in enumerate(_NAMES)}
         if not _has_begun(registers):
             return None
+        # gdb takes a caller's pc for one behind a call, and looks at the instruction before it. A call's
+        # is; an interrupted thread's is the next to run.
+        behind = 1 - int(thread["context"]["after_call"])
+        registers["pc"] += behind
         satp = _register("satp")
         paging = 8 << 60 if gdb.lookup_type("unsigned long").sizeof == 8 else 1 << 31
         _set("satp", paging | int(thread["process"]["space"]["root"]["value"]))
         try:
-            return _ended(elsewhere.backtrace_of(registers))
+            lines = _ended(elsewhere.backtrace_of(registers))
+            if behind and lines:
+                digits = 2 * gdb.lookup_type("unsigned long").sizeof
+                lines[0] = lines[0].replace("%0*x" % (digits, registers["pc"]),
+                                            "%0*x" % (digits, registers["pc"] - behind))
+            return lines
         finally:
             _set("satp", satp)
 
