@@ -76,6 +76,7 @@ def comparable(line):
     line = re.sub(r"(\.(?:h|cpp)):\d+", r"\1:LINE", line)
     line = re.sub(r"\bline \d+", "line LINE", line)
     line = re.sub(r"\b(process|record|entry|charged|in) \d+\b", r"\1 N", line)
+    line = re.sub(r"\bvalue=\d+", "value=N", line)
     line = re.sub(r"[-+]?\b\d{4,}\b", "N", line)
     return re.sub(r"\s+", " ", line).strip()
 
