@@ -155,16 +155,16 @@ class Machine:
         self.ours = False  # Debian's OpenSBI never reaches a kernel on some broken trees
         self.seconds = seconds
 
-    def command(self, extra, memory="128M"):
+    def command(self, extra, memory="128M", kernel=None):
         firmware = "default" if self.width == 64 and not self.ours else str(self.firmware)
         return [f"qemu-system-riscv{self.width}", "-M", "virt", "-m", memory, "-display", "none",
                 "-monitor", "none", "-serial", "stdio", "-no-reboot", "-seed", "1",
                 "-icount", "shift=3,sleep=off", "-bios", firmware, "-kernel",
-                str(self.folder / "ravelin-kernel.elf"), *extra]
+                str(kernel or self.folder / "ravelin-kernel.elf"), *extra]
 
-    def run(self, extra, memory="128M"):
+    def run(self, extra, memory="128M", kernel=None):
         try:
-            done = subprocess.run(self.command(extra, memory), stdin=subprocess.DEVNULL,
+            done = subprocess.run(self.command(extra, memory, kernel), stdin=subprocess.DEVNULL,
                                   capture_output=True, timeout=self.seconds, check=False)
         except subprocess.TimeoutExpired as late:
             raise Failed(f"did not end: {(late.stdout or b'')[-200:]!r}") from late
@@ -173,8 +173,8 @@ class Machine:
             raise Failed(f"the emulator says {done.stderr[-200:]!r}")
         return lines
 
-    def refuses(self, refusal, extra, memory="128M"):
-        lines = self.run(extra, memory)
+    def refuses(self, refusal, extra, memory="128M", kernel=None):
+        lines = self.run(extra, memory, kernel)
         said = [line for line in lines if re.match(r"ravelin: (refused|panic): ", line)]
         if len(said) != 1 or refusal not in said[0]:
             raise Failed(f"expected one refusal with '{refusal}', got {said or lines[-3:]}")
@@ -235,6 +235,13 @@ def main():
         # On rv32 the emulator puts the ramdisk behind so little memory.
         small = ("6M", "RAM too small") if options.width == 64 else ("8M", "ramdisk is not in RAM")
         check("little RAM", lambda: machine.refuses(small[1], with_image(image), small[0]))
+
+        # The emulator puts a seed into every tree, so a kernel that looks for another name sees a tree
+        # without one.
+        kernel = (machine.folder / "ravelin-kernel.bin").read_bytes()
+        (place / "kernel").write_bytes(kernel.replace(b"rng-seed", b"rng-none"))
+        check("no random seed in the tree", lambda: machine.refuses(
+            "device tree: no rng-none of 32 bytes", with_image(image), kernel=place / "kernel"))
 
         machine.ours = True
         dump = place / "dump.dtb"
