@@ -194,5 +194,48 @@ TEST(Figures, AllAreNamedAndGiven) {
     EXPECT_GT(nobody, 0);
 }
 
+double figure_of(const oracle::Trace& trace, std::string_view name) {
+    for (const oracle::Figure& figure : oracle::figures(trace, {}, whole(trace))) {
+        if (figure.name == name) {
+            return figure.value;
+        }
+    }
+    return -1;
+}
+
+TEST(Figures, InterruptsAndHandOversOfTheLock) {
+    oracle::Trace trace;
+    trace.head.timebase = 10'000'000;
+    trace.head.harts = 2;
+    std::uint32_t entry = 0;
+    const auto enters = [&](std::uint8_t hart, abi::TraceCause cause, bool due) {
+        const std::uint64_t time = 100 * ++entry;
+        const auto add = [&](abi::TraceKind kind, std::uint16_t what) {
+            trace.records.push_back({.x = time,
+                                     .y = time,
+                                     .id = 0,
+                                     .entry = entry,
+                                     .kind = static_cast<std::uint8_t>(kind),
+                                     .hart = hart,
+                                     .what = what});
+        };
+        add(abi::TraceKind::enter, static_cast<std::uint16_t>(cause));
+        if (due) {
+            add(abi::TraceKind::expire, 0);
+        }
+        add(abi::TraceKind::leave, 0);
+    };
+    enters(0, abi::TraceCause::call, false);
+    enters(0, abi::TraceCause::timer, false);
+    enters(0, abi::TraceCause::kick, false);
+    enters(1, abi::TraceCause::timer, true);
+    EXPECT_EQ(figure_of(trace, "interrupts_most"), 2);
+    EXPECT_EQ(figure_of(trace, "hand_overs"), 0) << "what was due is a reason";
+    enters(0, abi::TraceCause::external, false);
+    enters(1, abi::TraceCause::timer, false);
+    EXPECT_EQ(figure_of(trace, "interrupts_most"), 3);
+    EXPECT_EQ(figure_of(trace, "hand_overs"), 2);
+}
+
 }  // namespace
 }  // namespace ravelin

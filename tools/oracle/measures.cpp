@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -26,6 +27,38 @@ std::unordered_set<std::uint64_t> budgets_of(const Replay& replay, std::uint16_t
         }
     }
     return ids;
+}
+
+/// What entered the kernel in a window.
+struct Entries {
+    std::uint64_t interrupts_most = 0;
+    std::uint64_t hand_overs = 0;
+};
+
+Entries entries_in(const Trace& trace, const Window& window) {
+    Entries found;
+    std::map<std::uint8_t, std::uint64_t> interrupts;
+    std::optional<std::uint8_t> last;  // the hart of the entry before
+    bool changed_hands = false;        // in this entry, which has found nothing due yet
+    for (std::uint64_t place = window.first; place < window.last; ++place) {
+        const abi::TraceRecord& record = trace.records[place];
+        switch (static_cast<abi::TraceKind>(record.kind)) {
+        case abi::TraceKind::enter: {
+            const auto cause = static_cast<abi::TraceCause>(record.what & 0xff);
+            if (cause == abi::TraceCause::timer || cause == abi::TraceCause::kick ||
+                cause == abi::TraceCause::external) {
+                found.interrupts_most = std::max(found.interrupts_most, ++interrupts[record.hart]);
+            }
+            changed_hands = last && *last != record.hart;
+            last = record.hart;
+            break;
+        }
+        case abi::TraceKind::expire: changed_hands = false; break;
+        case abi::TraceKind::leave: found.hand_overs += changed_hands ? 1 : 0; break;
+        default: break;
+        }
+    }
+    return found;
 }
 
 double microseconds(const Trace& trace, std::uint64_t ticks) {
@@ -58,6 +91,8 @@ const std::vector<FigureName>& figure_names() {
          "1000 of hart time"},
         {"slice_overrun", "the most user time past a slice's end"},
         {"section_longest", "the longest lock section"},
+        {"interrupts_most", "entries by a timer, a kick or a device, of the hart with the most"},
+        {"hand_overs", "times the lock went to another hart for an entry that found nothing due"},
     };
     return names;
 }
@@ -79,6 +114,7 @@ std::vector<Figure> figures(const Trace& trace, const Replay& replay, const Wind
     const std::uint64_t known = nobody(TraceCharge::kick) + nobody(TraceCharge::nothing) +
                                 nobody(TraceCharge::no_pick) + nobody(TraceCharge::boot) +
                                 nobody(TraceCharge::interrupt);
+    const Entries entries = entries_in(trace, window);
     const auto count = [](std::uint64_t n) { return static_cast<double>(n); };
     const auto part = [&](std::uint64_t ticks) { return per_thousand(ticks, sum.hart_ticks); };
     return {
@@ -102,6 +138,8 @@ std::vector<Figure> figures(const Trace& trace, const Replay& replay, const Wind
         {"foreign_timer", part(sum.foreign_timer_ticks), "per 1000"},
         {"slice_overrun", microseconds(trace, replay.late_longest), "us"},
         {"section_longest", microseconds(trace, replay.section_longest), "us"},
+        {"interrupts_most", count(entries.interrupts_most), ""},
+        {"hand_overs", count(entries.hand_overs), ""},
     };
 }
 
