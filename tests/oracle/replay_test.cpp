@@ -1,4 +1,5 @@
 // Sound traces pass: every scenario of the simulator, at several hart counts and seeds.
+#include <algorithm>
 #include <ctime>
 
 #include "tests/oracle/support.h"
@@ -32,6 +33,19 @@ oracle::Replay expect_sound(sim::Plan plan) {
 TEST(Replay, SpinnersAreSound) {
     const oracle::Replay replay = expect_sound(sim::spinners(1, {100, 100, 300}));
     EXPECT_GT(replay.picks, 100U);
+}
+
+// A boot that takes a second says nothing of how long others wait for the lock.
+TEST(Replay, TheLongestSectionLeavesTheBootOut) {
+    oracle::Trace trace = trace_of(sim::spinners(1, {100, 100}));
+    const std::uint64_t before = oracle::replay(trace, {.late_ticks = 100}).section_longest;
+    EXPECT_GT(before, 0U);
+    const auto leave = std::ranges::find(
+        trace.records, static_cast<std::uint8_t>(abi::TraceKind::leave), &abi::TraceRecord::kind);
+    ASSERT_NE(leave, trace.records.end());
+    ASSERT_EQ(leave->entry, trace.records.front().entry + 1) << "the boot's";
+    leave->x += 10'000'000;
+    EXPECT_EQ(oracle::replay(trace, {.late_ticks = 100}).section_longest, before);
 }
 
 TEST(Replay, OneHeavyBudgetIsCappedAndUncapped) {

@@ -90,7 +90,7 @@ const std::vector<FigureName>& figure_names() {
          "what timer interrupts charged to others than the interrupted budget, per "
          "1000 of hart time"},
         {"slice_overrun", "the most user time past a slice's end"},
-        {"section_longest", "the longest lock section"},
+        {"section_longest", "the longest lock section behind the boot"},
         {"interrupts_most", "entries by a timer, a kick or a device, of the hart with the most"},
         {"hand_overs", "times the lock went to another hart for an entry that found nothing due"},
     };

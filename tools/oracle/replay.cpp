@@ -613,7 +613,10 @@ class Replayer {
             reject("time", fmt::format("entry {} ends before it took the lock", entry_.number),
                    {entry_.place, at});
         }
-        out_.section_longest = std::max(out_.section_longest, r.x - std::min(r.x, entry_.locked));
+        if (entry_.cause != TraceCause::boot) {
+            out_.section_longest =
+                std::max(out_.section_longest, r.x - std::min(r.x, entry_.locked));
+        }
         check_conservation(at, r);
         check_lock_wait(at);
         check_bills(at);
