@@ -21,6 +21,15 @@ u32 words_for(u32 bits) {
     return bits / kWordBits + (bits % kWordBits != 0 ? 1 : 0);
 }
 
+// Where the port can tell, nobody reaches a frame that is handed out: a flush was not forgotten.
+template <class AnyPort>
+void check_unmapped([[maybe_unused]] AnyPort& port, [[maybe_unused]] FrameNumber frame) {
+#if RAVELIN_CHECKED
+    if constexpr (requires { port.assert_frame_unmapped(frame); })
+        port.assert_frame_unmapped(frame);
+#endif
+}
+
 // Eight stores a turn: zeroing is most of what backing a page costs.
 void zero(void* frame) {
     constexpr std::size_t kWords = kPageSize / sizeof(Word);
@@ -129,6 +138,7 @@ FrameNumber Frames::take(Port& port) {
     RAVELIN_ASSERT(is_free(index));
     remove(index);
     const FrameNumber frame = frame_of(index);
+    check_unmapped(port, frame);
     zero(port.frame_pointer(frame));
     return frame;
 }

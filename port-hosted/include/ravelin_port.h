@@ -113,8 +113,7 @@ class Port {
     void sync_code(HartIndex) noexcept {}
 
     /// Checks that no window shows `frame` any more, and ends the process with a message if one
-    /// does: a flush was forgotten. For the core's allocator to call in checked builds, if the port
-    /// has it.
+    /// does: a flush was forgotten. The core's allocator calls it in checked builds.
     void assert_frame_unmapped(FrameNumber frame) noexcept;
 
     u32 claim(HartIndex hart) noexcept;
