@@ -95,8 +95,8 @@ struct Replay {
     std::uint64_t lifts = 0;
     std::uint64_t weight_changes = 0;
     std::uint64_t uncaps = 0;
-    std::uint64_t deadlines = 0;        ///< destructions by deadline
-    std::uint64_t late_longest = 0;     ///< most ticks a thread ran past its slice's end
+    std::uint64_t deadlines = 0;     ///< destructions by deadline
+    std::uint64_t late_longest = 0;  ///< most ticks a thread ran past its slice's end
     /// Most ticks from taking the lock to the return, a hart's boot left out.
     std::uint64_t section_longest = 0;
     std::uint32_t harts_online = 0;
