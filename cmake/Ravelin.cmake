@@ -13,6 +13,7 @@ set_property(CACHE RAVELIN_PORT PROPERTY STRINGS hosted rv64 rv32)
 option(RAVELIN_CHECKED "Assertions, trace and audits" ON)
 set(RAVELIN_SANITIZE "" CACHE STRING "Sanitizer lane: empty, address (with undefined) or thread")
 set_property(CACHE RAVELIN_SANITIZE PROPERTY STRINGS "" address thread)
+option(RAVELIN_ARM_UNDER_LOCK "For tests: timers are armed under the kernel lock; checked builds only" OFF)
 set(RAVELIN_SLICE_US "1000" CACHE STRING "Length of a slice in microseconds")
 
 if(NOT RAVELIN_PORT MATCHES "^(hosted|rv64|rv32)$")
@@ -78,7 +79,8 @@ target_compile_options(ravelin-freestanding INTERFACE
 add_library(ravelin-profile INTERFACE)
 target_compile_definitions(ravelin-profile INTERFACE
     RAVELIN_SLICE_US=${RAVELIN_SLICE_US}
-    $<$<BOOL:${RAVELIN_CHECKED}>:RAVELIN_CHECKED=1>)
+    $<$<BOOL:${RAVELIN_CHECKED}>:RAVELIN_CHECKED=1>
+    $<$<BOOL:${RAVELIN_ARM_UNDER_LOCK}>:RAVELIN_ARM_UNDER_LOCK=1>)
 
 # The standard headers that the core may include do compile without a host, on every port.
 file(STRINGS "${PROJECT_SOURCE_DIR}/tools/include-check/std-headers.txt" std_headers)

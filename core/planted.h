@@ -131,4 +131,15 @@ constexpr Payer* payer(Row, Payer* right, Payer*) {
 
 #endif
 
+/// Whether timers are armed while the lock is held (core/port.h forbids it): a whole image with that
+/// fault, which the build option RAVELIN_ARM_UNDER_LOCK makes.
+#if RAVELIN_ARM_UNDER_LOCK
+#if !RAVELIN_CHECKED
+#error "RAVELIN_ARM_UNDER_LOCK is for checked builds: a release arms no timer under the lock"
+#endif
+inline constexpr bool kArmUnderLock = true;
+#else
+inline constexpr bool kArmUnderLock = false;
+#endif
+
 }  // namespace ravelin::planted

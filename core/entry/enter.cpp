@@ -141,6 +141,14 @@ void open_interval(Kernel& kernel, Hart& hart, TrapKind kind, Ticks now) {
     }
 }
 
+void set_timer(Kernel& kernel, Hart& hart, Ticks wanted) {
+    if (wanted == kNever) {
+        kernel.port.disarm(hart.index);
+    } else {
+        kernel.port.arm(hart.index, wanted);
+    }
+}
+
 }  // namespace
 
 Ticks take_lock(Kernel& kernel, Hart& hart, u32& ahead) {
@@ -178,15 +186,10 @@ Port::Context* leave_kernel(Kernel& kernel, Hart& hart) {
     kernel.trace.write(hart.index, TraceKind::leave,
                        hart.runner == nullptr ? 0 : hart.runner->head.id, hart.since.value,
                        next == nullptr ? 0 : hart.slice_end.value, static_cast<u32>(hart.leave));
+    if (planted::kArmUnderLock && arm) set_timer(kernel, hart, wanted);
     kernel.lock.release(kernel.port, hart.index);
     if (!late.empty()) kernel.port.kick(hart.index, late);
-    if (arm) {
-        if (wanted == kNever) {
-            kernel.port.disarm(hart.index);
-        } else {
-            kernel.port.arm(hart.index, wanted);
-        }
-    }
+    if (!planted::kArmUnderLock && arm) set_timer(kernel, hart, wanted);
     return next;
 }
 
