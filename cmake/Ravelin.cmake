@@ -14,6 +14,7 @@ option(RAVELIN_CHECKED "Assertions, trace and audits" ON)
 set(RAVELIN_SANITIZE "" CACHE STRING "Sanitizer lane: empty, address (with undefined) or thread")
 set_property(CACHE RAVELIN_SANITIZE PROPERTY STRINGS "" address thread)
 option(RAVELIN_ARM_UNDER_LOCK "For tests: timers are armed under the kernel lock; checked builds only" OFF)
+option(RAVELIN_COVERAGE "Count the branches that run in the core" OFF)
 set(RAVELIN_SLICE_US "1000" CACHE STRING "Length of a slice in microseconds")
 
 if(NOT RAVELIN_PORT MATCHES "^(hosted|rv64|rv32)$")
@@ -110,6 +111,11 @@ function(ravelin_core port include_dir)
     endif()
     set(target ravelin-core-${port})
     add_library(${target} STATIC ${sources})
+    if(RAVELIN_COVERAGE)
+        # The branches of the source once, without those that are decided at compile time.
+        target_compile_options(${target} PRIVATE --coverage -Og -fno-inline)
+        target_link_options(${target} PUBLIC --coverage)
+    endif()
     if(arg_PLANTED)
         target_compile_definitions(${target} PUBLIC RAVELIN_PLANTED=1)
     endif()
@@ -118,7 +124,7 @@ function(ravelin_core port include_dir)
         PUBLIC ravelin-profile
         PRIVATE ravelin-warnings ravelin-freestanding)
     # One unit where it is measured: the path of a slice end crosses four of its rooms.
-    if(NOT RAVELIN_CHECKED)
+    if(NOT RAVELIN_CHECKED AND NOT RAVELIN_COVERAGE)
         set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
     endif()
     set_target_properties(${target} PROPERTIES

@@ -119,13 +119,13 @@ Payer* payer(Row row, Payer* right, Payer* wrong) {
 #else
 
 /// True if this build lacks the rule.
-constexpr bool broken(Rule) {
+[[gnu::always_inline]] constexpr bool broken(Rule) {
     return false;
 }
 
 /// Who pays for a row: `right`, or `wrong` in a build that has moved it. Null: nobody.
 template <class Payer>
-constexpr Payer* payer(Row, Payer* right, Payer*) {
+[[gnu::always_inline]] constexpr Payer* payer(Row, Payer* right, Payer*) {
     return right;
 }
 
