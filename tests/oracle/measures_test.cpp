@@ -178,10 +178,47 @@ TEST(Ties, NoGroupAtAll) {
     EXPECT_THAT(oracle::ties(replay, 13, 3).findings.at(0).text, HasSubstr("no 3 budgets"));
 }
 
+// A timer interrupt of account 1's thread charges 12 ticks to account 2 and 3 to account 1's child;
+// a call charges 5 to account 2: 12 of account 1's 1,000 are others' timers.
+TEST(Figures, ForeignTimerWorkIsThatOfOtherAccounts) {
+    using abi::TraceCause;
+    using abi::TraceCharge;
+    using abi::TraceKind;
+    oracle::Trace trace;
+    const auto add = [&](TraceKind kind, std::uint64_t id, std::uint64_t x, auto what) {
+        trace.records.push_back({.x = x,
+                                 .y = 0,
+                                 .id = id,
+                                 .entry = 1,
+                                 .kind = static_cast<std::uint8_t>(kind),
+                                 .hart = 0,
+                                 .what = static_cast<std::uint16_t>(what)});
+    };
+    add(TraceKind::enter, 7, 0, TraceCause::timer);
+    add(TraceKind::charge, 7, 997, TraceCharge::user);
+    add(TraceKind::charge, 8, 12, TraceCharge::expiry);
+    add(TraceKind::charge, 9, 3, TraceCharge::expiry);
+    add(TraceKind::enter, 7, 0, TraceCause::call);
+    add(TraceKind::charge, 8, 5, TraceCharge::expiry);
+    oracle::Replay replay;
+    for (const auto& [id, account] : {std::pair{7, 1}, std::pair{9, 1}, std::pair{8, 2}}) {
+        replay.budgets.push_back(
+            {.id = static_cast<std::uint64_t>(id), .account = static_cast<std::uint16_t>(account)});
+    }
+    EXPECT_NEAR(oracle::foreign_timer_most(trace, replay, whole(trace)), 12.0, 1e-9);
+    const oracle::Window windows[] = {{.first = 0, .last = 2}, whole(trace)};
+    for (const oracle::Figure& figure : oracle::figures(trace, replay, windows)) {
+        if (figure.name == "foreign_timer_most") {
+            EXPECT_NEAR(figure.value, 12.0, 1e-9);
+        }
+    }
+}
+
 TEST(Figures, AllAreNamedAndGiven) {
     const oracle::Trace trace = test::trace_of(napping());
     const oracle::Replay replay = oracle::replay(trace, {});
-    const std::vector<oracle::Figure> given = oracle::figures(trace, replay, whole(trace));
+    const oracle::Window all[] = {whole(trace)};
+    const std::vector<oracle::Figure> given = oracle::figures(trace, replay, all);
     ASSERT_EQ(given.size(), oracle::figure_names().size());
     double nobody = 0;
     double parts = 0;
@@ -195,7 +232,8 @@ TEST(Figures, AllAreNamedAndGiven) {
 }
 
 double figure_of(const oracle::Trace& trace, std::string_view name) {
-    for (const oracle::Figure& figure : oracle::figures(trace, {}, whole(trace))) {
+    const oracle::Window all[] = {whole(trace)};
+    for (const oracle::Figure& figure : oracle::figures(trace, {}, all)) {
         if (figure.name == name) {
             return figure.value;
         }

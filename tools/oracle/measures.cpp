@@ -89,6 +89,9 @@ const std::vector<FigureName>& figure_names() {
         {"foreign_timer",
          "what timer interrupts charged to others than the interrupted budget, per "
          "1000 of hart time"},
+        {"foreign_timer_most", "the most that timer interrupts of one account's threads charged to "
+                               "other accounts, per 1000 "
+                               "of its own charges, of all windows"},
         {"slice_overrun", "the most user time past a slice's end"},
         {"section_longest", "the longest lock section behind the boot"},
         {"interrupts_most", "entries by a timer, a kick or a device, of the hart with the most"},
@@ -97,7 +100,55 @@ const std::vector<FigureName>& figure_names() {
     return names;
 }
 
-std::vector<Figure> figures(const Trace& trace, const Replay& replay, const Window& window) {
+double foreign_timer_most(const Trace& trace, const Replay& replay, const Window& window) {
+    constexpr std::uint16_t kMostJudged = 999;
+    std::map<std::uint64_t, std::uint16_t> accounts;
+    for (const BudgetInfo& budget : replay.budgets) {
+        accounts.emplace(budget.id, budget.account);
+    }
+    struct Account {
+        std::uint64_t charged = 0;
+        std::uint64_t foreign = 0;
+    };
+    std::map<std::uint16_t, Account> sums;
+    std::uint16_t interrupted = 0;  // the account whose thread a timer interrupted
+    for (std::uint64_t at = window.first; at < window.last; ++at) {
+        const abi::TraceRecord& r = trace.records[at];
+        const auto kind = static_cast<abi::TraceKind>(r.kind);
+        if (kind == abi::TraceKind::enter) {
+            const bool timer =
+                static_cast<abi::TraceCause>(r.what & 0xff) == abi::TraceCause::timer;
+            interrupted = timer && r.id != 0 ? accounts[r.id] : std::uint16_t{0};
+        }
+        if (kind != abi::TraceKind::charge || r.id == 0) {
+            continue;
+        }
+        const std::uint16_t payer = accounts[r.id];
+        sums[payer].charged += r.x;
+        const auto what = static_cast<TraceCharge>(r.what);
+        const bool timed = what == TraceCharge::timer || what == TraceCharge::expiry ||
+                           what == TraceCharge::destruction;
+        if (timed && interrupted != 0 && payer != interrupted) {
+            sums[interrupted].foreign += r.x;
+        }
+    }
+    double most = 0.0;
+    for (const auto& [account, sum] : sums) {
+        if (account != 0 && account <= kMostJudged) {
+            most = std::max(most, per_thousand(sum.foreign, sum.charged));
+        }
+    }
+    return most;
+}
+
+std::vector<Figure> figures(const Trace& trace, const Replay& replay,
+                            std::span<const Window> windows) {
+    const Window window =
+        windows.empty() ? Window{.first = 0, .last = trace.records.size()} : windows.front();
+    double foreign_most = foreign_timer_most(trace, replay, window);
+    for (const Window& other : windows) {
+        foreign_most = std::max(foreign_most, foreign_timer_most(trace, replay, other));
+    }
     const Tally sum = tally(trace, window.first, window.last);
     const auto nobody = [&](TraceCharge what) {
         return sum.nobody_by_charge[static_cast<std::size_t>(what)];
@@ -136,6 +187,7 @@ std::vector<Figure> figures(const Trace& trace, const Replay& replay, const Wind
         {"lock_waits", part(all(TraceCharge::lock_wait)), "per 1000"},
         {"lock_wait_longest", microseconds(trace, sum.lock_wait_longest), "us"},
         {"foreign_timer", part(sum.foreign_timer_ticks), "per 1000"},
+        {"foreign_timer_most", foreign_most, "per 1000"},
         {"slice_overrun", microseconds(trace, replay.late_longest), "us"},
         {"section_longest", microseconds(trace, replay.section_longest), "us"},
         {"interrupts_most", count(entries.interrupts_most), ""},

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,8 +36,15 @@ struct FigureName {
 /// All figures `figures` gives.
 const std::vector<FigureName>& figure_names();
 
-/// The figures of a trace; those of time are of `window`.
-std::vector<Figure> figures(const Trace& trace, const Replay& replay, const Window& window);
+/// Timer work done on one party's harts for others: what timer interrupts of an account's threads
+/// charged to other accounts, per 1000 of what the account was charged in the window. The most over
+/// the accounts 1 to 999.
+double foreign_timer_most(const Trace& trace, const Replay& replay, const Window& window);
+
+/// The figures of a trace; those of time are of the first of `windows`, but for
+/// `foreign_timer_most`, which is the most over all of them. Without a window: of the whole trace.
+std::vector<Figure> figures(const Trace& trace, const Replay& replay,
+                            std::span<const Window> windows);
 
 /// Wakes of the account's budgets that were answered over another budget's running thread, which
 /// then kept its hart to its slice's end or left it by itself. A finding for each that lost it

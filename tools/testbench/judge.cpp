@@ -145,7 +145,7 @@ class Judge {
         const oracle::Window first =
             windows.empty() ? oracle::Window{.first = 0, .last = trace.records.size()} : windows[0];
         shares(trace, replay, windows);
-        figures(oracle::figures(trace, replay, first));
+        figures(oracle::figures(trace, replay, windows));
         measures(trace, replay, first);
     }
 
