@@ -9,6 +9,7 @@
 #include "core/entry/lock.h"
 #include "core/memory/frames.h"
 #include "core/object/budget.h"
+#include "core/object/device.h"
 #include "core/object/endpoint.h"
 #include "core/object/process.h"
 #include "core/object/random.h"
@@ -87,6 +88,8 @@ struct Kernel {
     u32 process_count = 0;
     u64 last_id = 0;  ///< objects' ids (I12)
     Generator generator;
+
+    Device* sources[kMaxSource + 1] = {};  ///< interrupt objects by source; null: none owns it
 
     Budget* root = nullptr;
     Budget* system = nullptr;

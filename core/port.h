@@ -21,6 +21,7 @@
 #include <span>
 #include <type_traits>
 
+#include "core/abi/calls.h"
 #include "core/types.h"
 
 namespace ravelin {
@@ -64,22 +65,30 @@ struct RamRun {
     u32 count = 0;
 };
 
-enum class DeviceKind : u8 { mmio, interrupt, reset };
+using abi::DeviceKind;
+using abi::DeviceModel;
 
-/// A device the board has and the kernel makes an object for.
+/// The highest interrupt source: a board that names a higher one is refused at boot.
+inline constexpr u32 kMaxSource = 1023;
+
+/// A device the board has and the kernel makes an object for. The kernel refuses a board whose
+/// windows are empty, not on page boundaries, wrap, or overlap each other or RAM, and one with an
+/// interrupt of source 0, above kMaxSource or named twice (R18). A port sees to what only it knows:
+/// no window holds RAM that is not the kernel's or the registers of an interrupt controller.
 struct DeviceFact {
     DeviceKind kind = DeviceKind::mmio;
+    DeviceModel model = DeviceModel::other;
     u64 address = 0;  ///< of an mmio window: physical address
     u32 pages = 0;    ///< of an mmio window
-    u32 source = 0;   ///< of an interrupt: its number at the controller, 1 to 1,023
+    u32 source = 0;   ///< of an interrupt: its number at the controller, 1 to kMaxSource
 };
 
 /// What the machine is, fixed before boot.
 struct BoardFacts {
     u64 timebase = 0;  ///< ticks a second, not 0
     u32 harts = 1;     ///< harts that may be started, the boot hart included; at most kMaxHarts
-    std::span<const RamRun> ram;  ///< disjoint, sorted, none of it holding the kernel
-    std::span<const DeviceFact> devices;
+    std::span<const RamRun> ram;          ///< disjoint, sorted, none of it holding the kernel
+    std::span<const DeviceFact> devices;  ///< one of them the reset
     RamRun trace;  ///< RAM kept for the trace ring of test builds, at the top; count 0: none
 };
 
@@ -194,12 +203,15 @@ concept MemoryPort = PageFormat<typename P::Format> &&
                          { port.sync_code(hart) } noexcept -> std::same_as<void>;
                      };
 
-/// Interrupts.
-///  claim        the highest pending enabled source, which does not interrupt again before
-///               complete; 0: none (another hart took it).
+/// Interrupts. Sources are 1 to kMaxSource, all of one priority, and disabled when the kernel boots.
+/// A pending enabled source interrupts every hart that runs user code or idles, until one claims it.
+///  claim        a pending enabled source, which does not interrupt again before complete; 0: none
+///               (another hart took it). Claims are made under the lock, so no two harts get one
+///               interrupt, and each ends in the section that made it.
 ///  complete     ends the claim. A controller may ignore it while the source is disabled: complete
-///               first, then disable.
-///  set_enabled  whether the source may interrupt, on every hart.
+///               first, then disable. A source whose line is still high is pending again at once.
+///  set_enabled  whether the source may interrupt, on every hart. One that became pending while it was
+///               disabled interrupts when it is enabled.
 template <class P>
 concept InterruptPort = requires(P& port, HartIndex hart, u32 source, bool on) {
     { port.claim(hart) } noexcept -> std::same_as<u32>;

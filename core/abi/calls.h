@@ -98,6 +98,21 @@ inline constexpr std::uint32_t kRead = 1;
 inline constexpr std::uint32_t kWrite = 2;
 inline constexpr std::uint32_t kExecute = 4;
 
+/// Kinds of device object. `device_info` gives the kind in register 1, the model in register 2, in
+/// registers 3 and 4 the physical address of a window or the source number of an interrupt, and in
+/// register 5 the pages of a window.
+enum class DeviceKind : std::uint8_t {
+    mmio = 1,       ///< a window of registers: map_device maps it, read and write
+    interrupt = 2,  ///< an interrupt: receive waits for it
+    reset = 3,      ///< the right to end the machine: system_reset
+};
+
+/// What a window or an interrupt belongs to.
+enum class DeviceModel : std::uint8_t {
+    other = 0,
+    goldfish_rtc = 1,  ///< nanoseconds at 0 (low, latches) and 4, alarm at 8 (low, arms) and 12
+};
+
 /// Kinds of system_reset.
 enum class Reset : std::uint8_t { off = 1, reboot = 2, off_failed = 3 };
 
@@ -109,5 +124,8 @@ inline constexpr std::uint32_t kBootRoot = 1;
 inline constexpr std::uint32_t kBootSystem = 2;
 inline constexpr std::uint32_t kBootUsers = 3;
 inline constexpr std::uint32_t kBootReset = 4;
+
+/// The board's other devices, in its order, from this handle on.
+inline constexpr std::uint32_t kBootDevices = 5;
 
 }  // namespace ravelin::abi

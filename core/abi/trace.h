@@ -60,6 +60,9 @@ enum class TraceKind : std::uint8_t {
         26,  ///< x ticks waited, y sections ahead when the ticket was drawn; id the runner that pays
     // Threads.
     thread_end = 27,  ///< id its budget; x pid, y tid
+    // Devices.
+    claim =
+        31,  ///< x the source claimed, 0: another hart had taken it; id the budget that pays for it (0: nobody)
     // The run as a whole.
     start = 28,   ///< first record: x time, y timebase in Hz; what harts configured
     online = 29,  ///< a hart comes online: hart; x time

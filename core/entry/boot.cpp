@@ -1,6 +1,7 @@
 // Boot: the kernel's objects, the boot tree of budgets and the first program, which runs in the
 // root budget. Bound: constant, but the frames' state, which is written a word at a time.
 #include <new>
+#include <string_view>
 
 #include "core/assert.h"
 #include "core/entry/panic.h"
@@ -75,15 +76,22 @@ void make_tree(Kernel& kernel, Hart& hart) {
     create_budget(kernel, hart, root, spec, kernel.users);
 }
 
-Device* make_reset(Kernel& kernel, Hart& hart, const BoardFacts& facts) {
-    for (const DeviceFact& fact : facts.devices) {
-        if (fact.kind != DeviceKind::reset) continue;
-        charge(*kernel.system, 1);
-        Device& device = make_object<Device>(kernel, hart.index, ObjectKind::device);
-        device.fact = fact;
-        return &device;
+void give_handle(Kernel& kernel, Hart& hart, Process& process, ObjectHead& object) {
+    u32 handle = 0;
+    if (install_handle(kernel, process, object, *kernel.root, 0, handle) != abi::Status::ok)
+        panic(kernel, hart, "boot: no room for the first handles");
+}
+
+// The reset first, so that its handle is the same on every board.
+void make_devices(Kernel& kernel, Hart& hart, Process& process, const BoardFacts& facts) {
+    for (bool reset : {true, false}) {
+        for (const DeviceFact& fact : facts.devices) {
+            if ((fact.kind == DeviceKind::reset) != reset) continue;
+            Device* device = make_device(kernel, hart, fact);
+            if (device == nullptr) panic(kernel, hart, "boot: no room for the devices");
+            give_handle(kernel, hart, process, device->head);
+        }
     }
-    return nullptr;
 }
 
 void start_program(Kernel& kernel, Hart& hart, const BootProgram& program) {
@@ -98,16 +106,9 @@ void start_program(Kernel& kernel, Hart& hart, const BootProgram& program) {
         if (status != abi::Status::ok) panic(kernel, hart, "boot: the first program does not map");
         apply(kernel, hart, *process, flush);
     }
-    Device* reset = make_reset(kernel, hart, kernel.port.facts());
-    if (reset == nullptr) panic(kernel, hart, "boot: the board has no reset");
-    ObjectHead* objects[] = {&kernel.root->head, &kernel.system->head, &kernel.users->head,
-                             &reset->head};
-    for (ObjectHead* object : objects) {
-        u32 handle = 0;
-        if (install_handle(kernel, *process, *object, *kernel.root, 0, handle) != abi::Status::ok) {
-            panic(kernel, hart, "boot: no room for the first handles");
-        }
-    }
+    for (Budget* budget : {kernel.root, kernel.system, kernel.users})
+        give_handle(kernel, hart, *process, budget->head);
+    make_devices(kernel, hart, *process, kernel.port.facts());
     u32 tid = 0;
     status =
         create_thread(kernel, hart, *process, program.entry, program.stack, program.argument, tid);
@@ -140,14 +141,20 @@ Port::Context* boot(Kernel& kernel, const BootProgram& program) {
     kernel.trace.write(kBootHart, trace::TraceKind::enter, 0, kernel.booted.value,
                        kernel.booted.value, static_cast<u32>(abi::TraceCause::boot));
     kernel.trace.write(kBootHart, trace::TraceKind::online, 0, kernel.booted.value, 0);
+    if (const char* why = unsound_devices(facts)) panic(kernel, hart, why);
     if (!kernel.frames.init(kernel.port, facts, program.segments))
         panic(kernel, hart, "boot: no RAM for the kernel's tables");
     make_root(kernel, hart);
     make_tree(kernel, hart);
     start_program(kernel, hart, program);
     Port::Context* first = leave_kernel(kernel, hart);
+    bool alone = facts.harts > 1;
     for (u32 index = 1; index < facts.harts; ++index)
-        kernel.port.start(kBootHart, HartIndex{index});
+        alone = !kernel.port.start(kBootHart, HartIndex{index}) && alone;
+    if (alone) {
+        constexpr std::string_view kAlone = "ravelin: no other hart started: going on with one\n";
+        kernel.port.console(kBootHart, {kAlone.data(), kAlone.size()});
+    }
     return first;
 }
 

@@ -83,6 +83,34 @@ void set_flags(Kernel& kernel, Hart& self, Thread& thread) {
     finish(thread.context, status);
 }
 
+void map_device(Kernel& kernel, Hart& self, Thread& thread) {
+    Status status{};
+    auto* device = object_at<Device>(thread, 1, ObjectKind::device, status);
+    if (device == nullptr) return finish(thread.context, status);
+    const DeviceFact& fact = device->fact;
+    if (fact.kind != DeviceKind::mmio) return finish(thread.context, Status::wrong_object);
+    Process& process = *thread.process;
+    MemoryContext memory = memory_of(kernel, self, process);
+    Flush flush;
+    Word address = 0;
+    status = map_device(memory, {static_cast<u32>(fact.address / kPageSize)}, fact.pages, address,
+                        flush);
+    apply(kernel, self, process, flush);
+    if (status != Status::ok) return finish(thread.context, status);
+    finish(thread.context, status, address, Word{fact.pages} * kPageSize);
+}
+
+void device_info(Thread& thread) {
+    Status status{};
+    Port::Context& context = thread.context;
+    auto* device = object_at<Device>(thread, 1, ObjectKind::device, status);
+    if (device == nullptr) return finish(context, status);
+    const DeviceFact& fact = device->fact;
+    finish(context, Status::ok, static_cast<Word>(fact.kind), static_cast<Word>(fact.model));
+    write_pair(context, 3, fact.kind == DeviceKind::interrupt ? fact.source : fact.address);
+    context.set_reg(5, fact.pages);
+}
+
 void thread_create(Kernel& kernel, Hart& self, Thread& thread) {
     u32 tid = 0;
     Port::Context& context = thread.context;
@@ -326,11 +354,10 @@ void dispatch_call(Kernel& kernel, Hart& self, Thread& thread) {
     case abi::Call::budget_usage: return budget_usage(kernel, self, thread);
     case abi::Call::random: return finish_pair(context, draw(kernel));
     case abi::Call::system_reset: return system_reset(kernel, self, thread);
-    // The board offers no mapped device at this stage, so every handle is of the wrong kind for
-    // these.
-    case abi::Call::map_device:
-    case abi::Call::dma_alloc:
-    case abi::Call::device_info: {
+    case abi::Call::map_device: return map_device(kernel, self, thread);
+    case abi::Call::device_info: return device_info(thread);
+    // No device is one for DMA, so every handle is of the wrong kind.
+    case abi::Call::dma_alloc: {
         Status status{};
         object_at<Device>(thread, 1, ObjectKind::device, status);
         return finish(context, status == Status::ok ? Status::wrong_object : status);

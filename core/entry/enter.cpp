@@ -62,14 +62,6 @@ u32 right_of(FaultKind kind) {
                 static_cast<u32>(code_of(trap.fault)));
 }
 
-// A source that no device object owns is completed and stays masked for ever.
-[[gnu::noinline]] void external(Kernel& kernel, Hart& hart) {
-    u32 source = kernel.port.claim(hart.index);
-    if (source == 0) return;
-    kernel.port.complete(hart.index, source);
-    kernel.port.set_enabled(hart.index, source, false);
-}
-
 TraceCause cause_of(TrapKind kind) {
     switch (kind) {
     case TrapKind::call: return TraceCause::call;
@@ -112,7 +104,7 @@ void answer(Kernel& kernel, Hart& hart, const Trap& trap, Ticks now, bool expire
             sched::give_up(hart, true, Leave::slice_end);
         }
         break;
-    case TrapKind::external: external(kernel, hart); break;
+    case TrapKind::external: take_interrupt(kernel, hart, expired); break;
     case TrapKind::kick: break;
     }
 }

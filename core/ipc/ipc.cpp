@@ -32,6 +32,7 @@ void end_wait(Thread& thread) {
         wait.endpoint->senders.remove(wait.link);
         wait.stamp->queued_under.remove(wait.stamp_link);
         break;
+    case WaitKind::interrupt: wait.device->waiters.remove(wait.link); break;
     case WaitKind::none:
     case WaitKind::sleep:
     case WaitKind::reply: break;
@@ -263,6 +264,25 @@ void send(Kernel& kernel, Hart& self, Thread& thread, bool wants_reply) {
     block(kernel, self, thread, kind, until);
 }
 
+namespace {
+
+// R5: the source is unmasked, then what fired before is taken, then the thread waits.
+void receive_interrupt(Kernel& kernel, Hart& self, Thread& thread, Device& device, bool poll,
+                       Ticks until) {
+    kernel.port.set_enabled(self.index, device.fact.source, true);
+    thread.current = nullptr;
+    if (device.fired) {
+        device.fired = false;
+        return finish(thread.context, Status::ok, static_cast<Word>(Received::interrupt));
+    }
+    if (poll) return finish(thread.context, Status::timeout);
+    thread.wait.device = &device;
+    device.waiters.push_back(thread, thread.wait.link);
+    block(kernel, self, thread, WaitKind::interrupt, until);
+}
+
+}  // namespace
+
 void receive(Kernel& kernel, Hart& self, Thread& thread) {
     Word handle = thread.context.reg(1);
     bool poll = false;
@@ -274,10 +294,17 @@ void receive(Kernel& kernel, Hart& self, Thread& thread) {
     }
     HandleSlot* slot = find_handle(*thread.process, handle);
     if (slot == nullptr) return finish(thread.context, Status::bad_handle);
-    if (slot->object->kind != ObjectKind::endpoint)
+    Device* interrupt = nullptr;
+    if (slot->object->kind == ObjectKind::device) {
+        auto& device = *reinterpret_cast<Device*>(slot->object);
+        if (device.fact.kind == DeviceKind::interrupt) interrupt = &device;
+    }
+    if (slot->object->kind != ObjectKind::endpoint && interrupt == nullptr)
         return finish(thread.context, Status::wrong_object);
     if (thread.context.reg(4) != 0 || thread.context.reg(5) != 0)
         return finish(thread.context, Status::invalid_argument);
+    if (interrupt != nullptr)
+        return receive_interrupt(kernel, self, thread, *interrupt, poll, until);
     if (slot->badge != 0) return finish(thread.context, Status::not_permitted);
     auto& endpoint = *reinterpret_cast<Endpoint*>(slot->object);
     if (deliver(kernel, self, thread, endpoint)) return;
@@ -367,6 +394,20 @@ bool give_notice(Kernel& kernel, Hart& self, Process& process) {
     }
     endpoint->notices.push_back(process, process.exit_link);
     return true;
+}
+
+void fire(Kernel& kernel, Hart& self, Device& device) {
+    Thread* waiter = device.waiters.first();
+    if (waiter == nullptr) {
+        device.fired = true;
+    } else {
+        resume(kernel, self, *waiter, Status::ok, static_cast<Word>(Received::interrupt));
+    }
+}
+
+void device_dies(Kernel& kernel, Hart& self, Device& device) {
+    while (Thread* waiter = device.waiters.first())
+        resume(kernel, self, *waiter, Status::dead);
 }
 
 void endpoint_dies(Kernel& kernel, Hart& self, Endpoint& endpoint) {

@@ -37,6 +37,12 @@ void thread_ends(Kernel& kernel, Hart& self, Thread& thread);
 /// can be freed.
 bool give_notice(Kernel& kernel, Hart& self, Process& process);
 
+/// A device's interrupt fired and is masked: its oldest waiter takes it, or the next receive will.
+void fire(Kernel& kernel, Hart& self, Device& device);
+
+/// A device object ends: who waits for its interrupt gets Dead.
+void device_dies(Kernel& kernel, Hart& self, Device& device);
+
 /// An endpoint's owner dies: who waits there gets Dead, calls taken through it are abandoned, its
 /// notices are dropped.
 void endpoint_dies(Kernel& kernel, Hart& self, Endpoint& endpoint);

@@ -12,6 +12,7 @@
 
 namespace ravelin {
 
+struct Device;
 struct Process;
 struct Endpoint;
 struct OpenCall;
@@ -61,6 +62,7 @@ struct Budget {
     u32 live_processes = 0;         ///< those of them that have not ended
     List<Process> charged;          ///< process objects it pays for
     List<Endpoint> endpoints;       ///< endpoints it owns
+    List<Device> devices;           ///< device objects it owns: the system budget's alone
     List<Thread> queued_under;      ///< messages queued through a handle stamped with it
     List<OpenCall> taken_under;     ///< taken calls that came through one
 

@@ -120,6 +120,8 @@ Budget* destroy_budget(Kernel& kernel, Hart& self, Budget& top, Ticks found) {
     each_up(top, [&](Budget& budget) {
         while (Endpoint* endpoint = budget.endpoints.first())
             end_endpoint(kernel, self, *endpoint);
+        while (Device* device = budget.devices.first())
+            end_device(kernel, self, *device);
         ipc::stamp_dies(kernel, self, budget);
         kernel.port.work(self.index, Work::destroy_step, 1);
     });

@@ -11,6 +11,7 @@
 namespace ravelin {
 
 struct Budget;
+struct Device;
 struct Endpoint;
 struct Process;
 struct Thread;
@@ -38,17 +39,18 @@ struct OpenCall {
 
 enum class ThreadState : u8 { ready, running, waiting };
 
-enum class WaitKind : u8 { none, sleep, receive, send, call, reply };
+enum class WaitKind : u8 { none, sleep, receive, send, call, reply, interrupt };
 
 /// What a waiting thread waits for. One record: a thread waits for one thing.
 struct Wait {
     WaitKind kind = WaitKind::none;
     Endpoint* endpoint = nullptr;  ///< of receive, send and call
+    Device* device = nullptr;      ///< of interrupt
     Budget* stamp = nullptr;       ///< of send and call: of the handle used
     u64 badge = 0;                 ///< of send and call
-    Link link;                     ///< in the endpoint's receivers or senders
-    Link stamp_link;               ///< in the stamp's `queued_under`
-    Ticks until = kNever;          ///< when it times out
+    Link link;             ///< in the endpoint's receivers or senders, or the device's waiters
+    Link stamp_link;       ///< in the stamp's `queued_under`
+    Ticks until = kNever;  ///< when it times out
 };
 
 struct Thread {

@@ -25,6 +25,15 @@ void ravelin_guest_work(std::uint64_t ticks);
 /// Valid addresses are below one GiB, and only what the kernel has mapped can be accessed.
 std::byte* ravelin_guest_base(void);
 
+/// A read of the 32-bit device register at a user address that map_device gave. A hosted machine has no
+/// bus: these two calls are the only way to a device's registers, and any other access to them faults as
+/// illegal. They go through the page tables and fault as a load or a store does, and as illegal where
+/// no register is. In virtual time an access takes one tick.
+std::uint32_t ravelin_guest_load(std::uintptr_t address);
+
+/// A write of a device register.
+void ravelin_guest_store(std::uintptr_t address, std::uint32_t value);
+
 /// The entry value of a function, for thread_create and process_start.
 std::uintptr_t ravelin_guest_entry(void (*function)(std::uintptr_t argument));
 

@@ -35,6 +35,11 @@ inline constexpr int kPreemptSignal = 50;
 /// The exit code of a process that the watchdog ends.
 inline constexpr int kWatchdogExit = 3;
 
+/// Where a hosted machine has its real-time clock: its registers, one page, and its interrupt. Above
+/// every RAM there can be.
+inline constexpr u64 kRtcAddress = u64{1} << 40;
+inline constexpr u32 kRtcSource = 11;
+
 struct HostedOptions {
     u32 harts = 1;  ///< 1 to kMaxHarts
     u64 seed = 1;
@@ -48,7 +53,7 @@ struct HostedOptions {
     u32 window_pages = 16'384;   ///< pages all processes' windows show at once, 1 to 16,384
     u32 watchdog_seconds = 20;   ///< host seconds without progress that end the process; 0: none
     std::optional<Ticks> limit;  ///< the run ends, in user mode or idle, when this time is reached
-    std::vector<DeviceFact> devices;                     ///< beside the reset device
+    std::vector<DeviceFact> devices;                     ///< beside the clock and the reset
     std::function<void(std::span<const char>)> console;  ///< null: standard output
 };
 
@@ -60,10 +65,18 @@ enum class End : u8 {
     stuck,  ///< virtual: every hart idle or waiting, and nothing will ever wake one
 };
 
+/// What one hart met of device interrupts and halts.
+struct HartCounts {
+    u64 claims = 0;         ///< device interrupts it took
+    u64 lost_claims = 0;    ///< those that another hart had taken
+    u64 skipped_halts = 0;  ///< waits that found a kick pending
+};
+
 struct Result {
     End end = End::off;
     Ticks time;       ///< of the hart that ended the run, or the limit
     u64 entries = 0;  ///< kernel entries of all harts, boot not counted
+    std::vector<HartCounts> harts;
 };
 
 struct Machine;

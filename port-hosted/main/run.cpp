@@ -107,6 +107,13 @@ int run(Arguments& arguments) {
     const hosted::Result result =
         machine.run(*kernel, hosted::HostedMachine::boot_program(program->entry, 0));
     int code = exit_code(result);
+    if constexpr (trace::kOn) {
+        for (std::size_t hart = 0; hart < result.harts.size(); ++hart) {
+            const hosted::HartCounts& counts = result.harts[hart];
+            fmt::print("ravelin: hart {}: interrupts {}, lost claims {}, skipped halts {}\n", hart,
+                       counts.claims, counts.lost_claims, counts.skipped_halts);
+        }
+    }
     if (!arguments.trace.empty()) {
         code = std::max(code, write_trace(arguments, *kernel));
     }

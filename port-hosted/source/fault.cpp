@@ -188,6 +188,10 @@ void on_fault(int signal, siginfo_t* info, void* raw) {
                 errno = error;
                 return;
             }
+            if (windows.translate(hart->index, address, kind)) {
+                kind =
+                    FaultKind::illegal;  // of a device's page: the tables allow it, nothing answers
+            }
         }
     }
     guest->fault.store(kind, std::memory_order_relaxed);

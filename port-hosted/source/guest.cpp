@@ -63,6 +63,37 @@ void Machine::work(GuestThread& thread, u64 ticks) {
     enter_user(thread);
 }
 
+// An access that the tables do not allow is made again for as long as the kernel resumes the thread.
+u32 Machine::access_device(GuestThread& thread, Word address, FaultKind access, u32 value) {
+    for (;;) {
+        leave_user(thread);
+        if (!real) {
+            work_virtual(thread, 1);
+        }
+        const HartIndex hart = thread.hart.load(std::memory_order_relaxed)->index;
+        const auto physical = windows->translate(hart, address, access);
+        const bool there = physical && address % sizeof(u32) == 0 && *physical >= kRtcAddress &&
+                           *physical - kRtcAddress < kPageSize;
+        if (there) {
+            const auto offset = static_cast<u32>(*physical - kRtcAddress);
+            const u64 now = port.now(hart).value;
+            u32 got = 0;
+            if (access == FaultKind::load) {
+                got = rtc.read(offset, now);
+            } else {
+                rtc.write(offset, value, now);
+                update_rtc();
+            }
+            enter_user(thread);
+            return got;
+        }
+        thread.fault.store(physical ? FaultKind::illegal : access, std::memory_order_relaxed);
+        thread.address.store(address, std::memory_order_relaxed);
+        switch_to_loop(thread, Why::fault);
+        enter_user(thread);
+    }
+}
+
 }  // namespace ravelin::hosted
 
 using namespace ravelin::hosted;
@@ -87,6 +118,16 @@ std::uint64_t ravelin_guest_clock(void) {
 void ravelin_guest_work(std::uint64_t ticks) {
     GuestThread& thread = this_thread();
     machine_of(thread).work(thread, ticks);
+}
+
+std::uint32_t ravelin_guest_load(std::uintptr_t address) {
+    GuestThread& thread = this_thread();
+    return machine_of(thread).access_device(thread, address, ravelin::FaultKind::load, 0);
+}
+
+void ravelin_guest_store(std::uintptr_t address, std::uint32_t value) {
+    GuestThread& thread = this_thread();
+    machine_of(thread).access_device(thread, address, ravelin::FaultKind::store, value);
 }
 
 std::byte* ravelin_guest_base(void) {

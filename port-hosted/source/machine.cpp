@@ -3,6 +3,8 @@
 #include "port-hosted/source/machine.h"
 
 #include <link.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -118,6 +120,12 @@ Machine::Machine(const HostedOptions& wanted)
         ram_runs = {{{1}, ordinary}};
     }
     devices = options.devices;
+    devices.push_back({.kind = DeviceKind::mmio,
+                       .model = DeviceModel::goldfish_rtc,
+                       .address = kRtcAddress,
+                       .pages = 1});
+    devices.push_back(
+        {.kind = DeviceKind::interrupt, .model = DeviceModel::goldfish_rtc, .source = kRtcSource});
     devices.push_back({.kind = DeviceKind::reset});
     port.ram_ = ram.start();
     port.real_ = real;
@@ -173,8 +181,9 @@ Result Machine::run(Kernel& the_kernel, const BootProgram& the_program) {
         fiber_switch(main, harts[0]->loop);
         set_current_hart(nullptr);
     }
-    for (const auto& hart : harts) {
-        result.entries += hart != nullptr ? hart->entries.load() : 0;
+    for (u32 i = 0; i < options.harts; ++i) {
+        result.entries += harts[i]->entries.load();
+        result.harts.push_back(harts[i]->counts);
     }
     return result;
 }
@@ -236,6 +245,7 @@ void Machine::set_line(u32 source, bool high) {
     announce_interrupts();
 }
 
+// Tells harts that run user code or idle of a source that interrupts now.
 void Machine::announce_interrupts() {
     if (!interrupts.asserted()) {
         return;
@@ -247,14 +257,19 @@ void Machine::announce_interrupts() {
             }
         }
     } else if (Hart* running = current_hart()) {
-        const u64 soon = turn(*running).time + 1;
-        for (u32 i = 0; i < options.harts; ++i) {
-            Port::Turn& other = port.turns_[i];
-            if (other.started && other.listening && i != running->index.value) {
-                other.key = std::min(other.key, soon);
-                port.horizon_ = std::min(port.horizon_, other.key);
-            }
-        }
+        interrupt_listeners(turn(*running).time + 1);
+    }
+}
+
+// A guest wrote a register of the clock.
+void Machine::update_rtc() {
+    announce_interrupts();
+    if (real) {
+        alarm_moved.fetch_add(1, std::memory_order_seq_cst);
+        ::syscall(SYS_futex, &alarm_moved, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+    } else {
+        alarm = rtc.due();
+        port.horizon_ = std::min(port.horizon_, alarm);
     }
 }
 

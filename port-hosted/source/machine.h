@@ -17,6 +17,7 @@
 #include "port-hosted/source/fiber.h"
 #include "port-hosted/source/host_memory.h"
 #include "port-hosted/source/interrupts.h"
+#include "port-hosted/source/rtc.h"
 #include "port-hosted/source/stack_pool.h"
 #include "port-hosted/source/windows.h"
 #include "ravelin_hosted.h"
@@ -82,7 +83,8 @@ struct Hart {
     Fiber loop;                ///< its loop and the kernel, on its kernel stack
     Fiber* stopped = nullptr;  ///< virtual: the fiber that goes on at its next turn
     KernelStack stack;
-    std::atomic<u64> entries{0};               ///< kernel entries; written by its own thread
+    std::atomic<u64> entries{0};  ///< kernel entries; written by its own thread
+    HartCounts counts;
     std::atomic<GuestThread*> guest{nullptr};  ///< the thread it has switched to
     stack_t alternate{};                       ///< the signal stack of the OS thread it is on
 
@@ -124,6 +126,7 @@ struct Machine {
     // Guest side, on the guest's stack.
     void work(GuestThread& thread, u64 ticks);
     u64 clock(GuestThread& thread);
+    u32 access_device(GuestThread& thread, Word address, FaultKind access, u32 value);
 
     // Virtual mode: turns.cpp.
     Port::Turn& turn(const Hart& hart) { return port.turns_[hart.index.value]; }
@@ -134,6 +137,8 @@ struct Machine {
     void work_virtual(GuestThread& thread, u64 ticks);
     void wait_virtual(Hart& hart);
     void kick_virtual(HartIndex from, HartMask harts);
+    void interrupt_listeners(u64 at);
+    u64 lowest_key() const;
 
     // Threads mode: threads.cpp.
     void run_threads();
@@ -145,6 +150,10 @@ struct Machine {
     void sleep(Hart& hart, u32 seen, u64 until);
     void set_timer(Hart& hart);
     void work_real(GuestThread& thread, u64 ticks);
+    void watch_alarm();
+
+    // Devices.
+    void update_rtc();
 
     /// Ends the run from fiber `self`, the running one.
     [[noreturn]] void finish(Hart& hart, Fiber& self, End end, u64 time);
@@ -166,6 +175,9 @@ struct Machine {
     std::unique_ptr<Windows> windows;
     StackPool stacks;
     Interrupts interrupts;
+    Rtc rtc{interrupts, kRtcSource};
+    u64 alarm = kNever.value;         ///< virtual: the alarm's turn
+    std::atomic<u32> alarm_moved{0};  ///< threads: counts what its thread must look at
     std::atomic<u32> contexts{0};
     std::unique_ptr<Hart> harts[kMaxHarts];
     u64 random_state;

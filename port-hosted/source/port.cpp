@@ -114,8 +114,11 @@ void Port::assert_frame_unmapped(FrameNumber frame) noexcept {
     machine_.windows->assert_unmapped(frame);
 }
 
-u32 Port::claim(HartIndex) noexcept {
-    return machine_.interrupts.claim();
+u32 Port::claim(HartIndex hart) noexcept {
+    const u32 source = machine_.interrupts.claim();
+    hosted::HartCounts& counts = machine_.harts[hart.value]->counts;
+    ++(source == 0 ? counts.lost_claims : counts.claims);
+    return source;
 }
 
 void Port::complete(HartIndex, u32 source) noexcept {

@@ -32,6 +32,7 @@ timespec host_time(u64 ticks) {
 
 void Machine::run_threads() {
     const u64 began_at = Port::real_now().value;
+    std::thread alarm_thread([this] { watch_alarm(); });
     {
         std::unique_lock lock(end_mutex);
         port.turns_[0].started = true;
@@ -55,6 +56,29 @@ void Machine::run_threads() {
             poke(*hart);
             hart->thread.join();
         }
+    }
+    alarm_moved.fetch_add(1, std::memory_order_seq_cst);
+    ::syscall(SYS_futex, &alarm_moved, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+    alarm_thread.join();
+}
+
+// Fires the clock's alarm when it is due, until the machine stops.
+void Machine::watch_alarm() {
+    for (;;) {
+        const u32 seen = alarm_moved.load(std::memory_order_seq_cst);
+        if (stopping) {
+            return;
+        }
+        const u64 now = Port::real_now().value;
+        const u64 due = rtc.due();
+        if (due <= now) {
+            rtc.elapse(now);
+            announce_interrupts();
+            continue;
+        }
+        const timespec at = host_time(std::min(due, now + kFarthest));
+        ::syscall(SYS_futex, &alarm_moved, FUTEX_WAIT_BITSET_PRIVATE, seen, &at, nullptr,
+                  FUTEX_BITSET_MATCH_ANY);
     }
 }
 
@@ -142,7 +166,9 @@ void Machine::wait_real(Hart& hart) {
         leave(hart, hart.loop);
     }
     const u32 seen = hart.events.load(std::memory_order_seq_cst);
-    if (hart.kicked.exchange(0, std::memory_order_seq_cst) == 0) {
+    if (hart.kicked.exchange(0, std::memory_order_seq_cst) != 0) {
+        ++hart.counts.skipped_halts;
+    } else {
         sleep(hart, seen, kNever.value);
         hart.kicked.exchange(0, std::memory_order_seq_cst);
     }

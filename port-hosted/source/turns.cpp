@@ -1,6 +1,7 @@
 // Virtual mode: whose turn it is, and how a hart's clock moves. See machine.h for the invariant.
 
 #include <algorithm>
+#include <utility>
 
 #include "port-hosted/source/guest.h"
 #include "port-hosted/source/machine.h"
@@ -20,9 +21,36 @@ constexpr u64 kSpuriousWithin = 200;
 
 }  // namespace
 
+u64 Machine::lowest_key() const {
+    u64 lowest = kNever.value;
+    for (u32 i = 0; i < options.harts; ++i) {
+        lowest = std::min(lowest, port.turns_[i].key);
+    }
+    return lowest;
+}
+
+// A device's line rose at `at`: harts that listen go on then.
+void Machine::interrupt_listeners(u64 at) {
+    for (u32 i = 0; i < options.harts; ++i) {
+        Port::Turn& other = port.turns_[i];
+        if (other.started && other.listening) {
+            other.key = std::min(other.key, std::max(at, other.time));
+            port.horizon_ = std::min(port.horizon_, other.key);
+        }
+    }
+}
+
 // Picks the hart with the lowest key, by seed among equals, and sets the horizon up to which it may
-// run. Null: no hart will ever go on.
+// run. Null: no hart will ever go on. The clock's alarm is one more that takes turns, ahead of its
+// equals.
 Hart* Machine::choose() {
+    while (alarm != kNever.value && alarm <= lowest_key()) {
+        const u64 now = std::exchange(alarm, kNever.value);
+        rtc.elapse(now);
+        if (interrupts.asserted()) {
+            interrupt_listeners(now);
+        }
+    }
     u64 best = kNever.value;
     u64 second = kNever.value;
     u32 chosen = 0;
@@ -43,7 +71,7 @@ Hart* Machine::choose() {
             second = std::min(second, key);
         }
     }
-    port.horizon_ = second;
+    port.horizon_ = std::min(second, alarm);
     return best == kNever.value ? nullptr : harts[chosen].get();
 }
 
@@ -102,7 +130,9 @@ void Machine::kick_virtual(HartIndex from, HartMask mask) {
 
 void Machine::wait_virtual(Hart& hart) {
     Port::Turn& mine = turn(hart);
-    if (mine.kick_at > mine.time) {
+    if (mine.kick_at <= mine.time) {
+        ++hart.counts.skipped_halts;
+    } else {
         u64 until = mine.kick_at;
         // Only while another hart can go on: two that wait for each other must be found out.
         if (port.horizon_ != kNever.value && random() % kSpurious == 0) {

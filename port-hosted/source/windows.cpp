@@ -278,6 +278,9 @@ bool Windows::fill(HartIndex hart, Word address, FaultKind access) {
         return false;
     }
     const u32 frame = Port::Format::frame(table_entry).value;
+    if (frame >= ram_.frames) {
+        return false;  // a device's
+    }
     if (shown_[frame] != 0) {
         check_frame(frame);
     }
@@ -286,6 +289,18 @@ bool Windows::fill(HartIndex hart, Word address, FaultKind access) {
     }
     show(insert(view.space, page, frame, static_cast<u8>(rights), State::live));
     return true;
+}
+
+std::optional<u64> Windows::translate(HartIndex hart, Word address, FaultKind access) const {
+    const View view = views_[hart.value];
+    if (view.space == 0 || address >= Port::Format::kUserEnd) {
+        return std::nullopt;
+    }
+    const u64 entry = walk(view.root, static_cast<u32>(address / kPageSize));
+    if (!allows(entry == 0 ? 0 : Port::Format::rights(entry), access)) {
+        return std::nullopt;
+    }
+    return u64{Port::Format::frame(entry).value} * kPageSize + address % kPageSize;
 }
 
 // Reads the tables as a hart's page walker does: at any moment, whatever the core is writing.
@@ -305,7 +320,7 @@ __attribute__((no_sanitize("thread"))) u64 Windows::walk(FrameNumber root, u32 p
         }
         const u32 frame = Format::frame(entry).value;
         if (Format::is_leaf(entry)) {
-            return level == 0 && frame != 0 && frame < ram_.frames ? entry : 0;
+            return level == 0 && frame != 0 ? entry : 0;
         }
         table = frame;
     }

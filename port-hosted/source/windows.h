@@ -20,6 +20,7 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 
 #include "core/abi/limits.h"
 #include "core/port.h"
@@ -71,6 +72,10 @@ class Windows {
     /// is shown now and the access can be made again, false if the kernel must hear of it. Called
     /// by a signal handler: no allocation, no errno.
     bool fill(HartIndex hart, Word address, FaultKind access);
+
+    /// The physical address that the tables give for an access of the hart's active space; nothing: they
+    /// do not allow it. Looks at the tables each time, as a bus access of a device's registers may.
+    std::optional<u64> translate(HartIndex hart, Word address, FaultKind access) const;
 
   private:
     enum class State : u8 { free, live, stale, ghost, refused };

@@ -118,7 +118,14 @@ class Port {
         for (u32 index = 0; index < board.harts; ++index) {
             plic.enable(block({index}).plic_context, source, on);
         }
+        if (on) {
+            plic.let_through(block({}).plic_context);
+        }
     }
+
+    /// The hart's context of the controller begins: nothing enabled, every priority through. By each hart
+    /// itself, since firmware may set it otherwise as it starts the hart; before any source is enabled.
+    void open_interrupts(HartIndex hart) noexcept { plic.open(block(hart).plic_context, sources); }
 
     // System.
     void console(HartIndex, std::span<const char> bytes) noexcept { write(bytes); }
@@ -158,6 +165,7 @@ class Port {
     Word kernel_space = 0;  ///< satp without a user space
     const Format::Entry* kernel_root = nullptr;
     riscv::Plic plic;
+    u32 sources = 0;  ///< the controller's are 1 to this
     std::byte seed[32] = {};
 
   private:

@@ -105,16 +105,45 @@ void find_harts(Port& port, u64 boot_id) {
     port.board.harts = count;
 }
 
+// Registers of a device that programs may map: whole pages with nothing else in them that would let a
+// program reach RAM or the interrupt controller.
+void check_window(const fdt::Region& registers) {
+    const auto meets = [&](const fdt::Region& other) {
+        return registers.base < other.base + other.size &&
+               other.base < registers.base + registers.size;
+    };
+    bool apart = !meets(found.plic->registers);
+    for (const fdt::Region& bank : found.memory.view()) {
+        apart = apart && !meets(bank);
+    }
+    if (!apart) {
+        refuse("a device's registers overlap RAM or the interrupt controller");
+    }
+    constexpr u64 kLimit = u64{1} << (sizeof(Word) == 8 ? 56 : 34);
+    if (registers.base % kPage != 0 || registers.size % kPage != 0 || registers.base >= kLimit ||
+        registers.size > kLimit - registers.base) {
+        refuse("a device's registers are not whole pages in the reach of its tables");
+    }
+}
+
+// The reset, and the real-time clock if the board has one.
 void find_devices(Port& port) {
     u32 count = 0;
     devices[count++] = {.kind = DeviceKind::reset};
     if (found.rtc) {
         const fdt::Region& registers = found.rtc->registers;
+        check_window(registers);
         devices[count++] = {.kind = DeviceKind::mmio,
+                            .model = DeviceModel::goldfish_rtc,
                             .address = registers.base,
-                            .pages = static_cast<u32>((registers.size + kPage - 1) / kPage)};
+                            .pages = static_cast<u32>(registers.size / kPage)};
+        if (found.rtc->interrupt > found.plic->sources) {
+            refuse("a device's interrupt is none of the interrupt controller's");
+        }
         if (found.rtc->interrupt != 0) {
-            devices[count++] = {.kind = DeviceKind::interrupt, .source = found.rtc->interrupt};
+            devices[count++] = {.kind = DeviceKind::interrupt,
+                                .model = DeviceModel::goldfish_rtc,
+                                .source = found.rtc->interrupt};
         }
     }
     port.board.devices = {devices, count};
@@ -299,9 +328,8 @@ extern "C" Port::Context* ravelin_boot(Word hart_id, Word tree_address) noexcept
     for (u32 source = 1; source <= found.plic->sources; ++source) {
         port.plic.prioritise(source);
     }
-    for (u32 index = 0; index < port.board.harts; ++index) {
-        port.plic.open(Port::block({index}).plic_context, found.plic->sources);
-    }
+    port.sources = found.plic->sources;
+    port.open_interrupts({});
 
     const BootProgram program = load_program(
         port, {window(found.initrd->base), static_cast<std::size_t>(found.initrd->size)});

@@ -82,6 +82,7 @@ extern "C" Port::Context* ravelin_trap(HartBlock* block, Port::Context* context,
 /// A started hart, on its own stack. One that comes too late stays where it is.
 extern "C" Port::Context* ravelin_secondary(HartBlock* block) noexcept {
     set_hart_state();
+    machine().open_interrupts(block->index);
     u32 state = 0;
     if (!block->alive.compare_exchange_strong(state, kHartAlive)) {
         csr_write<kSie>(0);

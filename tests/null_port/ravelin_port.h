@@ -21,7 +21,7 @@ namespace ravelin {
 class Port {
   public:
     static constexpr u32 kFrames = 4096;  ///< 16 MiB: four times the pages root keeps for itself
-    static constexpr u32 kSources = 64;
+    static constexpr u32 kSources = kMaxSource + 1;
 
     struct Context {
         Word registers[abi::kCallRegisters];
@@ -80,6 +80,7 @@ class Port {
     std::array<Ticks, kWorkKinds> cost{};  ///< ticks that one unit of each kind of work takes
     std::array<u64, kWorkKinds> worked{};  ///< units told so far
     std::array<Hart, kMaxHarts> harts{};
+    HartMask refused;             ///< harts that start refuses
     u32 contexts_left = ~u32{0};  ///< make_context refuses when it is 0
     void (*on_wait)(Port& port, HartIndex hart) =
         nullptr;  ///< what the rest of the machine does while a hart waits
@@ -109,7 +110,7 @@ class Port {
     void disarm(HartIndex hart) noexcept { arm(hart, kNever); }
 
     bool start(HartIndex, HartIndex other) noexcept {
-        return harts[other.value].started = other.value < board.harts;
+        return harts[other.value].started = other.value < board.harts && !refused.has(other);
     }
     void kick(HartIndex, HartMask set) noexcept {
         for (u32 i = 0; i < kMaxHarts; ++i)

@@ -43,6 +43,22 @@ TEST(WakeNoPreempt, TooFewNaps) {
     EXPECT_EQ(oracle::wake_no_preempt(replay, whole(trace), 8, 1).value, 0);
 }
 
+TEST(WakeNoPreempt, OfDeviceInterruptsAlone) {
+    const oracle::Trace trace = test::trace_of(napping());
+    oracle::Replay replay = oracle::replay(trace, {});
+    const auto by_device = [&](std::uint64_t at_least) {
+        return oracle::wake_no_preempt(replay, whole(trace), 9, at_least, oracle::Waker::device);
+    };
+    EXPECT_EQ(by_device(1).value, 0) << "every nap ended at a timeout";
+    ASSERT_THAT(by_device(1).findings, SizeIs(1));
+    EXPECT_EQ(by_device(1).findings[0].check, "irq_wake_no_preempt");
+    for (std::size_t i = 0; i < replay.wakes.size(); i += 2) {
+        replay.wakes[i].by_device = true;
+    }
+    EXPECT_GE(by_device(5).value, 5);
+    EXPECT_LT(by_device(5).value, oracle::wake_no_preempt(replay, whole(trace), 9, 5).value);
+}
+
 TEST(WakeNoPreempt, AWakeThatTookTheHart) {
     const oracle::Trace trace = test::trace_of(napping());
     oracle::Replay replay = oracle::replay(trace, {});

@@ -63,6 +63,22 @@ TEST(Replay, OneHeavyBudgetIsCappedAndUncapped) {
     EXPECT_GT(replay.uncaps, 0U);
 }
 
+TEST(Replay, DeviceInterruptsAreSound) {
+    sim::Plan plan = sim::spinners(1, {100, 300}, 20);
+    plan.script.push_back(sim::Create{.name = "sleeper", .parent = "users", .weight = 100});
+    plan.script.push_back(
+        sim::Spawn{.budget = "sleeper", .behaviour = {.burst = 300, .nap = 4'000}, .threads = 2});
+    for (std::uint64_t due : {20'000U, 31'000U, 44'000U}) {
+        plan.script.push_back(sim::Create{
+            .name = std::to_string(due), .parent = "users", .weight = 10, .deadline = due});
+    }
+    plan.script.push_back(sim::Sleep{.ticks = 300'000});
+    plan.device_every = 3'700;
+    const oracle::Replay replay = expect_sound(plan);
+    EXPECT_GT(replay.claims, 20U);
+    EXPECT_GT(replay.lost_claims, 20U);
+}
+
 TEST(Replay, SleepersAreSound) {
     sim::Plan plan = sim::spinners(1, {100, 100}, 1);
     for (int i = 0; i < 6; ++i) {

@@ -21,6 +21,8 @@ using U64 = std::uint64_t;
 
 constexpr U64 kTimebase = 10'000'000;
 constexpr U64 kNever = ~U64{0};
+constexpr U64 kSource = 11;
+constexpr int kSystem = 1;  ///< the budget that owns the device
 
 struct Budget {
     U64 id = 0;
@@ -66,13 +68,16 @@ struct HartState {
     U64 charged_at = 0;  ///< its time is charged up to here
     U64 slice_end = 0;
     bool online = false;
+    bool signalled = false;  ///< a device's interrupt is to be taken
+    U64 signalled_at = kNever;
     bool kicked = false;
     U64 kicked_at = kNever;
 };
 
 class Machine {
   public:
-    explicit Machine(const Plan& plan) : plan_(plan), random_(plan.seed * 2 + 1) {}
+    explicit Machine(const Plan& plan)
+        : plan_(plan), random_(plan.seed * 2 + 1), device_at_(plan.device_every) {}
 
     std::vector<abi::TraceRecord> go() {
         harts_.resize(plan_.harts);
@@ -112,6 +117,9 @@ class Machine {
     std::vector<int> gained_;
     bool counts_changed_ = false;
     bool preempted_ = false;
+    U64 device_at_;                ///< when the device's next interrupt comes
+    bool device_pending_ = false;  ///< it came and was not claimed
+    bool device_masked_ = false;   ///< it fired, and no call has unmasked it
 
     // --- records, time, chance ---
 
@@ -702,6 +710,10 @@ class Machine {
             if (hart.kicked) {
                 offer(hart.kicked_at, TraceCause::kick);
             }
+            const bool comes = plan_.device_every != 0 && !device_pending_ && !device_masked_;
+            if (hart.signalled || comes) {
+                offer(hart.signalled ? hart.signalled_at : device_at_, TraceCause::external);
+            }
             if (hart.thread >= 0) {
                 const Thread& t = threads_[static_cast<std::size_t>(hart.thread)];
                 offer(hart.slice_end, TraceCause::timer);
@@ -720,12 +732,44 @@ class Machine {
         enter(cause, when);
     }
 
+    void raise_device() {
+        device_pending_ = true;
+        for (HartState& hart : harts_) {
+            hart.signalled = true;
+            hart.signalled_at = device_at_;
+        }
+    }
+
+    /// The first hart claims what all were told of. False: another one had.
+    bool claim() {
+        const bool mine = device_pending_;
+        emit(TraceKind::claim, mine ? budgets_[kSystem].id : 0, mine ? kSource : 0, 0);
+        if (mine) {
+            device_pending_ = false;
+            device_masked_ = true;
+            device_at_ = now_ + plan_.device_every;
+            spend(10);
+        }
+        return mine;
+    }
+
     void enter(TraceCause cause, U64 when) {
         HartState& hart = here();
-        hart.kicked = false;
+        if (cause == TraceCause::external) {
+            if (!hart.signalled) {
+                raise_device();
+            }
+            hart.signalled = false;
+        } else {
+            hart.kicked = false;
+        }
         const int thread = hart.thread;
         const std::uint16_t call = cause == TraceCause::call ? 0x10 : 0;
         begin(cause, when, call);
+        if (device_masked_ && cause == TraceCause::call) {
+            device_masked_ = false;
+            device_at_ = std::max(device_at_, now_);
+        }
         const int last = expire();
         const bool alive = thread >= 0 && threads_[static_cast<std::size_t>(thread)].alive;
         TraceLeave how = thread < 0 ? TraceLeave::from_idle : TraceLeave::resumed;
@@ -765,6 +809,13 @@ class Machine {
             }
         } else if (last < 0) {
             rest = TraceCharge::kick;
+        }
+        if (cause == TraceCause::external) {
+            const bool owned = !preempted_ && claim();
+            payer = owned ? kSystem : last;
+            rest = owned || last < 0 ? TraceCharge::interrupt
+                   : preempted_      ? TraceCharge::destruction
+                                     : TraceCharge::expiry;
         }
         finish(how, payer, rest);
     }

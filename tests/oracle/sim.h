@@ -53,6 +53,8 @@ struct Plan {
     std::vector<Step> script;
     std::uint16_t end = 0;  ///< kind of the end record
     bool spread = true;     ///< costs vary by seed
+    /// Ticks between a device's interrupts, 0: none. Each comes on every hart at once.
+    std::uint64_t device_every = 0;
 };
 
 /// Runs a plan and gives its records. Root, system and users exist under these names.

@@ -57,6 +57,7 @@ std::string_view name_of(TraceKind kind) {
     case TraceKind::thread_end: return "thread_end";
     case TraceKind::start: return "start";
     case TraceKind::online: return "online";
+    case TraceKind::claim: return "claim";
     case TraceKind::end: return "end";
     }
     return "?";
@@ -163,6 +164,7 @@ std::string details(const abi::TraceRecord& r) {
     case TraceKind::arm: return fmt::format("for {}", r.x);
     case TraceKind::lock_wait: return fmt::format("{} ticks behind {} sections", r.x, r.y);
     case TraceKind::thread_end: return fmt::format("thread {}.{}", r.x, r.y);
+    case TraceKind::claim: return r.x == 0 ? std::string("lost") : fmt::format("source {}", r.x);
     case TraceKind::start: return fmt::format("at {} timebase {} harts {}", r.x, r.y, r.what);
     case TraceKind::online: return fmt::format("at {}", r.x);
     case TraceKind::end: return fmt::format("at {} behind {} records kind {}", r.x, r.y, r.what);

@@ -61,6 +61,16 @@ Entries entries_in(const Trace& trace, const Window& window) {
     return found;
 }
 
+std::uint64_t harts_that_ran(const Replay& replay) {
+    std::unordered_set<std::uint32_t> harts;
+    for (const Run& run : replay.runs) {
+        if (run.user != 0) {
+            harts.insert(run.hart);
+        }
+    }
+    return harts.size();
+}
+
 double microseconds(const Trace& trace, std::uint64_t ticks) {
     return 1e6 * static_cast<double>(ticks) / static_cast<double>(trace.head.timebase);
 }
@@ -96,6 +106,9 @@ const std::vector<FigureName>& figure_names() {
         {"section_longest", "the longest lock section behind the boot"},
         {"interrupts_most", "entries by a timer, a kick or a device, of the hart with the most"},
         {"hand_overs", "times the lock went to another hart for an entry that found nothing due"},
+        {"claims", "device interrupts taken", true},
+        {"lost_claims", "device interrupts that another hart had taken", true},
+        {"harts_ran", "harts that ran user code", true},
     };
     return names;
 }
@@ -192,16 +205,21 @@ std::vector<Figure> figures(const Trace& trace, const Replay& replay,
         {"section_longest", microseconds(trace, replay.section_longest), "us"},
         {"interrupts_most", count(entries.interrupts_most), ""},
         {"hand_overs", count(entries.hand_overs), ""},
+        {"claims", count(replay.claims), ""},
+        {"lost_claims", count(replay.lost_claims), ""},
+        {"harts_ran", count(harts_that_ran(replay)), ""},
     };
 }
 
 Measure wake_no_preempt(const Replay& replay, const Window& window, std::uint16_t account,
-                        std::uint64_t at_least) {
+                        std::uint64_t at_least, Waker waker) {
+    const char* check = waker == Waker::device ? "irq_wake_no_preempt" : "wake_no_preempt";
     const auto ids = budgets_of(replay, account);
     Measure measure;
     std::uint64_t kept = 0;
     for (const Wake& wake : replay.wakes) {
-        if (!ids.contains(wake.budget) || !within(wake.record, window) || !wake.over_runner) {
+        if (!ids.contains(wake.budget) || !within(wake.record, window) || !wake.over_runner ||
+            (waker == Waker::device && !wake.by_device)) {
             continue;
         }
         const Run& run = replay.runs[wake.run];
@@ -211,7 +229,7 @@ Measure wake_no_preempt(const Replay& replay, const Window& window, std::uint16_
         if (!wake.resumed) {
             if (run.how == TraceLeave::preempted) {
                 measure.findings.push_back(
-                    {.check = "wake_no_preempt",
+                    {.check = check,
                      .text =
                          fmt::format("the entry that woke budget {} took hart {} from budget {}",
                                      wake.budget, run.hart, run.budget),
@@ -226,7 +244,7 @@ Measure wake_no_preempt(const Replay& replay, const Window& window, std::uint16_
     measure.value = static_cast<double>(kept);
     if (kept < at_least) {
         measure.findings.push_back(
-            {.check = "wake_no_preempt",
+            {.check = check,
              .text = fmt::format("{} wakes of account {} were answered over a running thread that "
                                  "kept its hart, and {} are asked for",
                                  kept, account, at_least),

@@ -31,6 +31,7 @@ struct Measure {
 struct FigureName {
     std::string_view name;
     std::string_view meaning;
+    bool counts = false;  ///< a count that no clock decides
 };
 
 /// All figures `figures` gives.
@@ -46,11 +47,14 @@ double foreign_timer_most(const Trace& trace, const Replay& replay, const Window
 std::vector<Figure> figures(const Trace& trace, const Replay& replay,
                             std::span<const Window> windows);
 
+/// Which wakes a measure is of: all, or those by a device interrupt.
+enum class Waker : std::uint8_t { any, device };
+
 /// Wakes of the account's budgets that were answered over another budget's running thread, which
 /// then kept its hart to its slice's end or left it by itself. A finding for each that lost it
 /// otherwise, and one if there are fewer than `at_least`.
 Measure wake_no_preempt(const Replay& replay, const Window& window, std::uint16_t account,
-                        std::uint64_t at_least);
+                        std::uint64_t at_least, Waker waker = Waker::any);
 
 /// Rounds in which the account's `threads` threads ran in (pid, tid) order, each once, wrapping:
 /// of its runs in the window with more than half a slice of user time, from the first on. A finding

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "core/abi/calls.h"
+
 namespace ravelin::oracle {
 
 using abi::TraceCause;
@@ -121,6 +123,13 @@ struct Expiry {
     std::uint64_t place = 0;
 };
 
+/// The last claim of an interrupt source.
+struct Claim {
+    std::uint64_t place = 0;
+    bool owned = false;
+    std::uint64_t receives = 0;  ///< calls up to then that may unmask a source
+};
+
 /// What one entry did so far.
 struct Entry {
     bool open = false;
@@ -150,6 +159,7 @@ struct Entry {
     std::uint64_t pick = kNowhere;
     std::uint64_t runner = kNowhere;
     std::uint64_t lock_wait = kNowhere;
+    std::uint64_t claim = kNowhere;
     std::uint64_t audited = 0;         ///< ticks by which the slice's end moves
     std::vector<std::size_t> counted;  ///< budgets whose counts its leave compares
     std::size_t first_wake = 0;        ///< index of its first Wake
@@ -189,6 +199,8 @@ class Replayer {
     std::uint64_t section_end_ = 0;
     std::uint64_t section_place_ = kNowhere;
     std::uint64_t time_ = 0;  ///< of `start`
+    std::unordered_map<std::uint64_t, Claim> sources_;
+    std::uint64_t receives_ = 0;
     Entry entry_;
     Raise raise_;
     Destruction destruction_;
@@ -468,6 +480,7 @@ class Replayer {
         case TraceKind::expire: on_expire(at, r); break;
         case TraceKind::lock_wait: on_lock_wait(at, r); break;
         case TraceKind::thread_end: on_thread_end(r); break;
+        case TraceKind::claim: on_claim(at, r); break;
         case TraceKind::start: time_ = r.x; break;
         case TraceKind::online: ++online_; break;
         case TraceKind::end: on_end(at, r); break;
@@ -569,6 +582,9 @@ class Replayer {
         entry_.first = !hart.entered;
         entry_.first_wake = out_.wakes.size();
         last_harts_[r.entry % last_harts_.size()] = r.hart;
+        if (entry_.cause == TraceCause::call && may_unmask(r.what >> 8)) {
+            ++receives_;
+        }
 
         if (r.y < r.x || r.x < (hart.entered ? hart.left : time_)) {
             reject(
@@ -606,6 +622,11 @@ class Replayer {
         hart.entered = true;
     }
 
+    static bool may_unmask(std::uint32_t call) {
+        return call == static_cast<std::uint32_t>(abi::Call::receive) ||
+               call == static_cast<std::uint32_t>(abi::Call::reply_receive);
+    }
+
     void on_leave(std::uint64_t at, const TraceRecord& r) {
         Hart& hart = harts_[entry_.hart];
         const auto how = static_cast<TraceLeave>(r.what);
@@ -621,6 +642,7 @@ class Replayer {
         check_lock_wait(at);
         check_bills(at);
         check_timer(at, how);
+        check_interrupt(at, how);
         check_counts(at);
         check_leave(at, r, how);
         for (std::size_t wake = entry_.first_wake; wake < out_.wakes.size(); ++wake) {
@@ -780,6 +802,46 @@ class Replayer {
                            charge.id == 0 ? "nobody" : fmt::format("budget {}", charge.id),
                            name_of(what)),
                        {entry_.place, place, at});
+            }
+        }
+    }
+
+    /// A device interrupt claims once, unless a deadline took the entry first; its time is the owner's
+    /// of the source it claimed. One that claimed nothing is as a timer interrupt that ended no slice.
+    void check_interrupt(std::uint64_t at, TraceLeave how) {
+        if (entry_.cause != TraceCause::external) {
+            return;
+        }
+        const bool claimed = entry_.claim != kNowhere;
+        if (!claimed && !entry_.deadline_destroyed) {
+            reject("interrupt", "a device interrupt returned without its claim",
+                   {entry_.place, at});
+        }
+        if (how == TraceLeave::slice_end) {
+            reject("preempt", "a device interrupt ended a slice", {entry_.place, at});
+        }
+        const std::uint64_t source = claimed ? trace_.records[entry_.claim].x : 0;
+        const std::uint64_t owner = claimed ? trace_.records[entry_.claim].id : 0;
+        for (const std::uint64_t place : entry_.charges) {
+            const TraceRecord& charge = trace_.records[place];
+            const auto what = static_cast<TraceCharge>(charge.what);
+            const bool other = what == TraceCharge::timer || what == TraceCharge::nothing ||
+                               what == TraceCharge::kick || what == TraceCharge::call ||
+                               what == TraceCharge::fault;
+            const bool rest = what == TraceCharge::interrupt &&
+                              (charge.id != owner || (source == 0 && !entry_.expiries.empty()));
+            if (other || rest) {
+                reject("interrupt",
+                       fmt::format("{} time of a device interrupt that claimed {} goes to {}, and "
+                                   "{} owes it",
+                                   name_of(what),
+                                   source == 0 ? "nothing" : fmt::format("source {}", source),
+                                   charge.id == 0 ? "nobody" : fmt::format("budget {}", charge.id),
+                                   source == 0 && !entry_.expiries.empty()
+                                       ? "the payer of the item it found last"
+                                   : owner == 0 ? "nobody"
+                                                : fmt::format("budget {}", owner)),
+                       {entry_.place, entry_.claim, place, at});
             }
         }
     }
@@ -1021,7 +1083,8 @@ class Replayer {
                               .pass = budget->debt.pass,
                               .over_runner = entry_.interrupted.has_value() && hart.run.has_value(),
                               .run = hart.run.value_or(0),
-                              .resumed = false});
+                              .resumed = false,
+                              .by_device = entry_.cause == TraceCause::external});
     }
 
     /// This hart's runner leaves it. Rejects one that was not charged for its run.
@@ -1376,8 +1439,12 @@ class Replayer {
                 owed = "nobody";
             }
             break;
-        case TraceCharge::timer:
         case TraceCharge::interrupt:
+            if (entry_.cause != TraceCause::external) {
+                owed = "no device interrupt";
+            }
+            break;
+        case TraceCharge::timer:
         case TraceCharge::zeroing: break;
         }
         if (!owed.empty()) {
@@ -1837,6 +1904,43 @@ class Replayer {
         }
     }
 
+    /// R5: a source that fired is masked until the next receive on it, and for good if no object owns
+    /// it. Every device object is the system budget's, which is the second that boot makes.
+    void on_claim(std::uint64_t at, const TraceRecord& r) {
+        if (entry_.cause != TraceCause::external || entry_.claim != kNowhere) {
+            reject("interrupt", "a claim stands outside of a device interrupt, or behind its claim",
+                   {entry_.place, entry_.claim, at});
+        }
+        entry_.claim = at;
+        if (r.x == 0) {
+            ++out_.lost_claims;
+            if (r.id != 0) {
+                reject("interrupt",
+                       fmt::format("budget {} pays for a claim that found nothing", r.id), {at});
+            }
+            return;
+        }
+        ++out_.claims;
+        const auto last = sources_.find(r.x);
+        const bool known = last != sources_.end();
+        if (known && (!last->second.owned || last->second.receives == receives_)) {
+            reject("interrupt",
+                   fmt::format("source {} fires again and nothing can have unmasked it", r.x),
+                   {last->second.place, at});
+        }
+        const bool system_lives = budgets_.size() > 1 && budgets_[1].alive;
+        const std::uint64_t system = system_lives ? budgets_[1].id : 0;
+        const bool owned = r.id != 0;
+        if (owned ? !system_lives || !pays_for(system, r.id)
+                  : known && last->second.owned && system_lives) {
+            reject("interrupt",
+                   fmt::format("source {} is paid for by budget {}, and its owner is budget {}",
+                               r.x, r.id, system),
+                   {known ? last->second.place : kNowhere, at});
+        }
+        sources_[r.x] = {.place = at, .owned = owned, .receives = receives_};
+    }
+
     void on_end(std::uint64_t at, const TraceRecord& r) {
         if (r.y != at) {
             reject("structure", fmt::format("the end tells of {} records, {} are there", r.y, at),
@@ -1894,9 +1998,9 @@ Tally tally(const Trace& trace, std::uint64_t first, std::uint64_t last) {
 }
 
 std::vector<std::string_view> check_names() {
-    return {"structure",   "time",  "conservation", "charge", "timer",  "fold",   "floor",
-            "cap",         "wake",  "order",        "queue",  "create", "weight", "lift",
-            "destruction", "slice", "preempt",      "lock",   "idle"};
+    return {"structure",   "time",  "conservation", "charge", "timer",  "fold",     "floor",
+            "cap",         "wake",  "order",        "queue",  "create", "weight",   "lift",
+            "destruction", "slice", "preempt",      "lock",   "idle",   "interrupt"};
 }
 
 std::string to_text(const Finding& finding, const Trace& trace) {

@@ -72,6 +72,7 @@ struct Wake {
     bool over_runner = false;  ///< the entry interrupted a thread
     std::size_t run = 0;       ///< index of that thread's run
     bool resumed = false;      ///< and it went on
+    bool by_device = false;    ///< the entry was a device interrupt
 };
 
 /// Ticks of a stretch of the trace by what they were for.
@@ -99,6 +100,8 @@ struct Replay {
     std::uint64_t late_longest = 0;  ///< most ticks a thread ran past its slice's end
     /// Most ticks from taking the lock to the return, a hart's boot left out.
     std::uint64_t section_longest = 0;
+    std::uint64_t claims = 0;       ///< device interrupts taken
+    std::uint64_t lost_claims = 0;  ///< those that another hart had taken
     std::uint32_t harts_online = 0;
     std::optional<std::uint16_t> end_kind;
 

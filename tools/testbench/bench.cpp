@@ -482,6 +482,10 @@ int command_show(const Request& request, const std::string& name) {
             fmt::print("  check    {} wakes of {} preempt nobody\n", rule->at_least,
                        judged.budgets[rule->budget].name);
         }
+        if (const auto& rule = judged.irq_wake_no_preempt) {
+            fmt::print("  check    {} wakes of {} by a device preempt nobody\n", rule->at_least,
+                       judged.budgets[rule->budget].name);
+        }
         if (const auto& rule = judged.round_robin) {
             fmt::print("  check    {} threads of {} take turns for {} rounds, within {} of 1000\n",
                        rule->threads, judged.budgets[rule->budget].name, rule->rounds,

@@ -301,12 +301,19 @@ void read_checks(Case& judged, Reader& file) {
     if (!checks) {
         return;
     }
-    if (auto reader = checks->table("wake_no_preempt")) {
-        judged.wake_no_preempt = WakeRule{
+    const auto wakes = [&](const char* key) -> std::optional<WakeRule> {
+        auto reader = checks->table(key);
+        if (!reader) {
+            return std::nullopt;
+        }
+        const WakeRule rule{
             .budget = budget_named(judged, *reader, "budget", reader->text("budget")),
             .at_least = static_cast<std::uint64_t>(reader->number("at_least", 1, 1'000'000))};
         reader->done();
-    }
+        return rule;
+    };
+    judged.wake_no_preempt = wakes("wake_no_preempt");
+    judged.irq_wake_no_preempt = wakes("irq_wake_no_preempt");
     if (auto reader = checks->table("round_robin")) {
         judged.round_robin = RoundRobinRule{
             .budget = budget_named(judged, *reader, "budget", reader->text("budget")),
@@ -386,8 +393,8 @@ Case read_case(const toml::table& table, const std::filesystem::path& file) {
     read_checks(judged, reader);
     reader.done();
     const bool judges_trace = !judged.shares.empty() || !judged.figures.empty() ||
-                              judged.wake_no_preempt || judged.round_robin || judged.ties ||
-                              judged.must_fail;
+                              judged.wake_no_preempt || judged.irq_wake_no_preempt ||
+                              judged.round_robin || judged.ties || judged.must_fail;
     if (judged.suite && judges_trace) {
         reader.fail_at("suite", "the conformance suite has no trace to judge");
     }
@@ -425,7 +432,8 @@ std::vector<std::string> check_names() {
     for (const std::string_view name : oracle::check_names()) {
         names.emplace_back(name);
     }
-    for (const char* name : {"share", "figure", "wake_no_preempt", "round_robin", "ties"}) {
+    for (const char* name :
+         {"share", "figure", "wake_no_preempt", "irq_wake_no_preempt", "round_robin", "ties"}) {
         names.emplace_back(name);
     }
     return names;

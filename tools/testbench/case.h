@@ -89,6 +89,7 @@ struct Case {
     std::vector<ShareRule> shares;
     std::vector<FigureRule> figures;
     std::optional<WakeRule> wake_no_preempt;
+    std::optional<WakeRule> irq_wake_no_preempt;
     std::optional<RoundRobinRule> round_robin;
     std::optional<TiesRule> ties;
 };

@@ -171,9 +171,18 @@ class Judge {
         }
     }
 
-    bool judged_at(const std::vector<std::uint32_t>& harts) const {
-        return judges_time_ &&
+    bool judged_at(const std::vector<std::uint32_t>& harts, bool counts = false) const {
+        return (judges_time_ || counts) &&
                (harts.empty() || std::find(harts.begin(), harts.end(), plan_.harts) != harts.end());
+    }
+
+    /// A count that no clock decides is judged with any number of harts.
+    bool figure_judged_at(const FigureRule& rule) const {
+        const auto& names = oracle::figure_names();
+        const auto found =
+            std::find_if(names.begin(), names.end(),
+                         [&](const oracle::FigureName& known) { return known.name == rule.name; });
+        return judged_at(rule.harts, found != names.end() && found->counts);
     }
 
     static bool takes_part(const JudgedBudget& budget, std::uint32_t window) {
@@ -289,7 +298,7 @@ class Judge {
                       .unit = figure.unit,
                       .target = rule.target,
                       .op = rule.op,
-                      .judged = judged_at(rule.harts),
+                      .judged = figure_judged_at(rule),
                       .margin =
                           rule.op == Op::at_least ? figure.value - target : target - figure.value};
         if (row.judged && row.margin < 0.0) {
@@ -321,6 +330,11 @@ class Judge {
             measure(oracle::wake_no_preempt(replay, window, case_.budgets[rule->budget].account,
                                             rule->at_least),
                     trace, "wake_no_preempt", rule->at_least);
+        }
+        if (const auto& rule = case_.irq_wake_no_preempt) {
+            measure(oracle::wake_no_preempt(replay, window, case_.budgets[rule->budget].account,
+                                            rule->at_least, oracle::Waker::device),
+                    trace, "irq_wake_no_preempt", rule->at_least);
         }
         if (const auto& rule = case_.round_robin) {
             measure(oracle::round_robin(trace, replay, window, case_.budgets[rule->budget].account,

@@ -215,6 +215,9 @@ class QemuRunner final : public Runner {
 
     static constexpr std::uint32_t kTraceMib = 64;
 
+    /// The real-time clock runs with the machine's own, from a date that is always the same.
+    static constexpr const char* kClock = "base=2020-01-01T00:00:00,clock=vm";
+
     /// Where RAM begins on QEMU's virt machine.
     static constexpr std::uint64_t kRamBase = 0x8000'0000;
 
@@ -257,6 +260,8 @@ class QemuRunner final : public Runner {
                                             "-no-reboot",
                                             "-seed",
                                             std::to_string(plan.seed),
+                                            "-rtc",
+                                            kClock,
                                             "-smp",
                                             std::to_string(plan.harts),
                                             "-bios",

@@ -318,6 +318,36 @@ Result<Word> budget_reap(const Budget& budget) {
     return registers.at[1];
 }
 
+Result<DeviceInfo> device_info(u32 index) {
+    Registers registers = arguments(abi::Call::device_info);
+    registers.at[1] = index;
+    const Status status = enter(registers);
+    if (status != Status::ok) {
+        return status;
+    }
+    return DeviceInfo{.kind = static_cast<abi::DeviceKind>(registers.at[1]),
+                      .model = static_cast<abi::DeviceModel>(registers.at[2]),
+                      .place = registers.get64(3),
+                      .pages = static_cast<u32>(registers.at[5])};
+}
+
+Result<Word> map_device(const RegisterWindow& window) {
+    Registers registers = arguments(abi::Call::map_device);
+    registers.at[1] = window.index();
+    const Status status = enter(registers);
+    if (status != Status::ok) {
+        return status;
+    }
+    return registers.at[1];
+}
+
+Outcome receive(const Interrupt& interrupt, Micros timeout) {
+    Registers registers = arguments(abi::Call::receive);
+    registers.at[1] = interrupt.index();
+    registers.put64(2, timeout.value);
+    return enter(registers);
+}
+
 Micros time_now() {
     Registers registers = arguments(abi::Call::time_now);
     trap(registers);

@@ -28,6 +28,14 @@ struct Message {
     Words words;
 };
 
+/// What a device handle is.
+struct DeviceInfo {
+    abi::DeviceKind kind = abi::DeviceKind::mmio;
+    abi::DeviceModel model = abi::DeviceModel::other;
+    u64 place = 0;  ///< physical address of a window, source of an interrupt
+    u32 pages = 0;  ///< of a window
+};
+
 /// What a child budget may use; all of it comes out of the parent's free limits.
 struct BudgetLimits {
     u64 pages = 0;
@@ -124,6 +132,18 @@ Result<abi::BudgetUsage> budget_usage(Records& records, const Budget& budget);
 
 /// Destroys the budget's first child; gives how many children are left.
 Result<Word> budget_reap(const Budget& budget);
+
+// Devices.
+
+/// What the handle with this index is; wrong_object if it is no device's.
+Result<DeviceInfo> device_info(u32 index);
+
+/// Maps a device's registers, read and write, until they are unmapped: read_register and
+/// write_register of trap.h reach them.
+Result<Word> map_device(const RegisterWindow& window);
+
+/// Unmasks the interrupt and waits until it fires. One that fired before and was not received counts.
+Outcome receive(const Interrupt& interrupt, Micros timeout = kForever);
 
 // The system.
 

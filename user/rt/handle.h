@@ -58,6 +58,16 @@ struct Process : Handle {
     using Handle::Handle;
 };
 
+/// A window of a device's registers.
+struct RegisterWindow : Handle {
+    using Handle::Handle;
+};
+
+/// A device's interrupt, to be received.
+struct Interrupt : Handle {
+    using Handle::Handle;
+};
+
 /// The right to end the machine.
 struct ResetDevice : Handle {
     using Handle::Handle;

@@ -46,6 +46,13 @@ void work(Ticks length);
 /// What thread_create and process_start take as the entry of a thread that runs `function`.
 Word entry_value(void (*function)(Word argument));
 
+/// Reads the 32-bit device register at a user address in a window of map_device. Registers are reached
+/// by this and write_register alone.
+u32 read_register(Word address);
+
+/// Writes it.
+void write_register(Word address, u32 value);
+
 /// A user address as a pointer that this process can follow.
 void* user_memory(Word address);
 

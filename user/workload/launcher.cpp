@@ -57,6 +57,15 @@ rt::Budget Launcher::scope(const rt::Budget& parent) {
     return must(rt::budget_create(env_.records(), parent, {}));
 }
 
+u32 Launcher::device(abi::DeviceKind kind, abi::DeviceModel model) {
+    for (u32 index = abi::kBootDevices;; ++index) {
+        const rt::DeviceInfo info = must(rt::device_info(index));
+        if (info.kind == kind && info.model == model) {
+            return index;
+        }
+    }
+}
+
 u32 Launcher::start_at(Word entry, const rt::Budget& budget, std::initializer_list<u64> parameters,
                        std::initializer_list<u32> role_handles) {
     if (children_ == kMaxChildren || parameters.size() > kParameters ||

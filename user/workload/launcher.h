@@ -59,6 +59,9 @@ class Launcher {
     /// An empty scope below `parent`: nothing but a stamp, to be destroyed.
     rt::Budget scope(const rt::Budget& parent);
 
+    /// The first program's handle of a device, to give to a child. The board must have one.
+    u32 device(abi::DeviceKind kind, abi::DeviceModel model);
+
     /// Starts a copy of this program in `budget` that plays `Role`, and returns when it has its
     /// parameters. Gives its number: from 0 since the last reset_children().
     template <void (*Role)(Child&)>

@@ -17,6 +17,21 @@ TEST(Kernel, BootsWithTheTreeOfTheRules) {
     EXPECT_EQ(machine.thread().process->budget, &root);
 }
 
+TEST(Kernel, GoesOnWithOneHartAndSaysSo) {
+    Machine machine(4, 1024, {}, HartMask{0b1110});
+    ASSERT_NE(machine.running[0], nullptr);
+    EXPECT_EQ(machine.kernel.online, 1u);
+    EXPECT_EQ(machine.port.written, "ravelin: no other hart started: going on with one\n");
+}
+
+TEST(Kernel, SaysNothingOfTheHartsThatStart) {
+    for (const HartMask refused : {HartMask{}, HartMask{0b0110}}) {
+        Machine machine(4, 1024, {}, refused);
+        EXPECT_EQ(machine.port.written, "");
+    }
+    EXPECT_EQ(Machine(1).port.written, "");
+}
+
 TEST(Kernel, SharesFollowWeights) {
     Machine machine;
     std::map<u64, u64> got;

@@ -15,8 +15,12 @@ namespace ravelin::test {
 
 class Machine {
   public:
-    explicit Machine(u32 harts = 1, u32 trace_frames = 1024)
+    /// `devices`: the board's, if it has others than the reset alone. `refused`: harts that do not start.
+    explicit Machine(u32 harts = 1, u32 trace_frames = 1024,
+                     std::span<const DeviceFact> devices = {}, HartMask refused = {})
         : port(harts, trace_frames), kernel(port) {
+        if (!devices.empty()) port.board.devices = devices;
+        port.refused = refused;
         running[0] = boot(kernel, BootProgram{.entry = 0x1000, .segments = {}});
     }
 

@@ -19,6 +19,14 @@ void work(Ticks length) {
     ravelin_guest_work(length.value);
 }
 
+u32 read_register(Word address) {
+    return ravelin_guest_load(address);
+}
+
+void write_register(Word address, u32 value) {
+    ravelin_guest_store(address, value);
+}
+
 Word entry_value(void (*function)(Word argument)) {
     return ravelin_guest_entry(function);
 }

@@ -23,6 +23,14 @@ void work(Ticks length) {
     }
 }
 
+u32 read_register(Word address) {
+    return *reinterpret_cast<const volatile u32*>(address);
+}
+
+void write_register(Word address, u32 value) {
+    *reinterpret_cast<volatile u32*>(address) = value;
+}
+
 Word entry_value(void (*function)(Word argument)) {
     return reinterpret_cast<Word>(function);
 }
