@@ -28,12 +28,8 @@ class Plic {
         for (u32 source = 0; source <= sources; source += 32) {
             at(enables(context, source)) = 0;
         }
-        let_through(context);
+        at(kContexts + context * kContextBytes) = 0;
     }
-
-    /// Lets every priority through. Also what makes QEMU's controller look again at its sources, which a
-    /// write of an enable bit does not: one that became pending while it was disabled would be lost.
-    void let_through(u32 context) noexcept { at(kContexts + context * kContextBytes) = 0; }
 
     u32 claim(u32 context) noexcept { return at(claims(context)); }
     void complete(u32 context, u32 source) noexcept { at(claims(context)) = source; }

@@ -118,9 +118,6 @@ class Port {
         for (u32 index = 0; index < board.harts; ++index) {
             plic.enable(block({index}).plic_context, source, on);
         }
-        if (on) {
-            plic.let_through(block({}).plic_context);
-        }
     }
 
     /// The hart's context of the controller begins: nothing enabled, every priority through. By each hart
