@@ -80,8 +80,10 @@ window = 3
 op = "at_least"
 want = 450
 tolerance = 10
+turns_tolerance = 40
 host_tolerance = 90
 harts = [2]
+ports = ["rv64"]
 
 [[figure]]
 name = "nobody"
@@ -105,9 +107,12 @@ ties = { groups = ["one"], size = 3 }
     ASSERT_EQ(judged.shares.size(), 1U);
     EXPECT_EQ(judged.shares[0].op, Op::at_least);
     EXPECT_EQ(judged.shares[0].want, 450);
+    EXPECT_EQ(judged.shares[0].turns_tolerance, 40);
     EXPECT_EQ(judged.shares[0].host_tolerance, 90);
     ASSERT_EQ(judged.figures.size(), 1U);
-    EXPECT_THAT(judged.figures[0].harts, ElementsAre(2U));
+    EXPECT_THAT(judged.shares[0].scope.ports, ElementsAre(Port::rv64));
+    EXPECT_THAT(judged.figures[0].scope.harts, ElementsAre(2U));
+    EXPECT_THAT(judged.figures[0].scope.ports, IsEmpty());
     ASSERT_TRUE(judged.round_robin);
     EXPECT_EQ(judged.round_robin->tolerance, 100U);
     ASSERT_TRUE(judged.ties);
@@ -157,6 +162,9 @@ TEST_F(CaseFile, OutOfRange) {
 TEST_F(CaseFile, UnknownWords) {
     EXPECT_EQ(bad("description = 'x'\nports = ['rv46']\n"),
               "sample.toml:2: unknown port 'rv46'; did you mean: rv64, rv32");
+    EXPECT_EQ(bad("description = 'x'\n[[figure]]\nname = 'nobody'\nop = 'at_most'\ntarget = 1\n"
+                  "ports = ['rv46']\n"),
+              "sample.toml:6: unknown port 'rv46'; did you mean: rv64, rv32");
     EXPECT_THAT(bad("description = 'x'\nclock = 'real'\n"), HasSubstr(":2: unknown clock 'real'"));
     EXPECT_THAT(bad("description = 'x'\nmust_fail = 'ordre'\n"),
                 HasSubstr(":2: unknown must_fail 'ordre'"));

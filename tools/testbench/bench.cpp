@@ -447,16 +447,23 @@ int command_show(const Request& request, const std::string& name) {
             }
             return listed(words);
         };
-        std::vector<std::string> ports;
-        for (const Port port : judged.ports) {
-            ports.push_back(name_of(port));
-        }
+        const auto names = [](const std::vector<Port>& ports) {
+            std::vector<std::string> words;
+            for (const Port port : ports) {
+                words.push_back(name_of(port));
+            }
+            return listed(words);
+        };
+        const auto where = [&](const Scope& scope) {
+            return (scope.harts.empty() ? "" : " at harts " + counts(scope.harts)) +
+                   (scope.ports.empty() ? "" : " on " + names(scope.ports));
+        };
         fmt::print("{}: {}\n", judged.name, judged.description);
         fmt::print("  file     {}\n", judged.file.string());
         fmt::print("  program  {}, {} kernel, slice {} us, {} MiB, at most {} s\n", judged.program,
                    judged.checked ? "checked" : "release", judged.slice_us, judged.memory_mib,
                    judged.timeout_s);
-        fmt::print("  runs     on {}; harts {}{}; seeds {}; {} clock\n", listed(ports),
+        fmt::print("  runs     on {}; harts {}{}; seeds {}; {} clock\n", names(judged.ports),
                    counts(judged.harts), judged.keep_harts ? " only" : "", counts(judged.seeds),
                    judged.host_clock ? "host" : "virtual");
         if (judged.must_fail) {
@@ -472,11 +479,11 @@ int command_show(const Request& request, const std::string& name) {
             fmt::print("  share    {} in window {}: {} {} of {}{}\n",
                        judged.budgets[rule.budget].name, rule.window, name_of(rule.op),
                        rule.tolerance, rule.want ? std::to_string(*rule.want) : "its water-filling",
-                       rule.harts.empty() ? "" : " at harts " + counts(rule.harts));
+                       where(rule.scope));
         }
         for (const FigureRule& rule : judged.figures) {
             fmt::print("  figure   {} {} {}{}\n", rule.name, name_of(rule.op), rule.target,
-                       rule.harts.empty() ? "" : " at harts " + counts(rule.harts));
+                       where(rule.scope));
         }
         if (const auto& rule = judged.wake_no_preempt) {
             fmt::print("  check    {} wakes of {} preempt nobody\n", rule->at_least,

@@ -250,6 +250,25 @@ void read_budgets(Case& judged, Reader& file) {
     }
 }
 
+std::vector<Port> ports_of(Reader& reader, const std::vector<std::string>& fallback) {
+    std::vector<Port> ports;
+    for (const std::string& name : reader.texts("ports", fallback)) {
+        const auto port = port_named(name);
+        if (!port) {
+            reader.fail_at("ports", unknown("port", name, port_names()));
+        }
+        ports.push_back(*port);
+    }
+    if (ports.empty() && reader.has("ports")) {
+        reader.fail_at("ports", "ports must not be empty");
+    }
+    return ports;
+}
+
+Scope read_scope(Reader& reader) {
+    return {.harts = hart_counts(reader, {}), .ports = ports_of(reader, {})};
+}
+
 void read_shares(Case& judged, Reader& file) {
     for (Reader& reader : file.tables("share")) {
         ShareRule rule;
@@ -262,8 +281,9 @@ void read_shares(Case& judged, Reader& file) {
             rule.want = reader.number("want", 0, 1000);
         }
         rule.tolerance = reader.number("tolerance", 0, 1000, 50);
+        rule.turns_tolerance = reader.number("turns_tolerance", 0, 1000, rule.tolerance);
         rule.host_tolerance = reader.number("host_tolerance", 0, 1000, 2 * rule.tolerance);
-        rule.harts = hart_counts(reader, {});
+        rule.scope = read_scope(reader);
         const JudgedBudget& budget = judged.budgets[rule.budget];
         if (!rule.want && budget.weight == 0) {
             reader.fail_at(
@@ -290,7 +310,7 @@ void read_figures(Case& judged, Reader& file) {
         rule.name = reader.word("name", known);
         rule.op = op_named(reader.word("op", {"at_least", "at_most"}));
         rule.target = reader.number("target", 0, std::int64_t{1} << 53);
-        rule.harts = hart_counts(reader, {});
+        rule.scope = read_scope(reader);
         reader.done();
         judged.figures.push_back(std::move(rule));
     }
@@ -355,16 +375,7 @@ Case read_case(const toml::table& table, const std::filesystem::path& file) {
     judged.file = file;
     judged.description = reader.text("description");
     judged.program = reader.text("program", judged.name);
-    for (const std::string& name : reader.texts("ports", port_names())) {
-        const auto port = port_named(name);
-        if (!port) {
-            reader.fail_at("ports", unknown("port", name, port_names()));
-        }
-        judged.ports.push_back(*port);
-    }
-    if (judged.ports.empty()) {
-        reader.fail_at("ports", "ports must not be empty");
-    }
+    judged.ports = ports_of(reader, port_names());
     judged.harts = hart_counts(reader, {1});
     judged.keep_harts = reader.flag("keep_harts", false);
     judged.seeds = cast<std::uint64_t>(reader.numbers("seeds", 0, std::int64_t{1} << 53, {1}));

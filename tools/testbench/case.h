@@ -31,21 +31,28 @@ struct JudgedBudget {
     std::vector<std::uint32_t> windows;  ///< empty: all
 };
 
+/// Where a rule is judged; elsewhere what it says is recorded. Empty: everywhere.
+struct Scope {
+    std::vector<std::uint32_t> harts;
+    std::vector<Port> ports;
+};
+
 struct ShareRule {
     std::size_t budget = 0;
     std::uint32_t window = 1;
     Op op = Op::within;
     std::optional<std::int64_t> want;  ///< per 1000; none: water-filling
     std::int64_t tolerance = 50;
-    std::int64_t host_tolerance = 100;
-    std::vector<std::uint32_t> harts;  ///< empty: all
+    std::int64_t turns_tolerance = 50;  ///< several harts in an emulator's turns
+    std::int64_t host_tolerance = 100;  ///< on the host's clock
+    Scope scope;
 };
 
 struct FigureRule {
     std::string name;
     Op op = Op::at_least;
     std::int64_t target = 0;
-    std::vector<std::uint32_t> harts;
+    Scope scope;
 };
 
 struct WakeRule {

@@ -171,9 +171,12 @@ class Judge {
         }
     }
 
-    bool judged_at(const std::vector<std::uint32_t>& harts, bool counts = false) const {
-        return (judges_time_ || counts) &&
-               (harts.empty() || std::find(harts.begin(), harts.end(), plan_.harts) != harts.end());
+    bool judged_at(const Scope& scope, bool counts = false) const {
+        const auto holds = [](const auto& list, auto value) {
+            return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
+        };
+        return (judges_time_ || counts) && holds(scope.harts, plan_.harts) &&
+               holds(scope.ports, plan_.port);
     }
 
     /// A count that no clock decides is judged with any number of harts.
@@ -182,7 +185,7 @@ class Judge {
         const auto found =
             std::find_if(names.begin(), names.end(),
                          [&](const oracle::FigureName& known) { return known.name == rule.name; });
-        return judged_at(rule.harts, found != names.end() && found->counts);
+        return judged_at(rule.scope, found != names.end() && found->counts);
     }
 
     static bool takes_part(const JudgedBudget& budget, std::uint32_t window) {
@@ -254,9 +257,12 @@ class Judge {
     }
 
     void judge_share(ShareRow& row, const ShareRule& rule, const oracle::Window& window) {
-        row.judged = judged_at(rule.harts);
+        row.judged = judged_at(rule.scope);
         row.op = rule.op;
-        row.tolerance = plan_.host_clock ? rule.host_tolerance : rule.tolerance;
+        const bool in_turns = plan_.port != Port::hosted && plan_.harts > 1;
+        row.tolerance = plan_.host_clock ? rule.host_tolerance
+                        : in_turns       ? rule.turns_tolerance
+                                         : rule.tolerance;
         if (rule.want) {
             row.want = static_cast<double>(*rule.want);
         }
