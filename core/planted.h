@@ -30,6 +30,8 @@ enum class Row : u8 {
     pick,              ///< the budget picked
     no_pick,           ///< a pick of nothing: nobody
     idle,              ///< nobody
+    interrupt,         ///< a device interrupt: its device's owner
+    lost_claim,        ///< one that another hart had taken: nobody
     count,
 };
 

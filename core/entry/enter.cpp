@@ -126,7 +126,9 @@ void open_interval(Kernel& kernel, Hart& hart, TrapKind kind, Ticks now) {
     case TrapKind::timer:
         return sched::bill(kernel, hart, now, planted::payer(Row::nothing, nobody, other),
                            TraceCharge::nothing);
-    case TrapKind::external: return sched::bill(kernel, hart, now, nullptr, TraceCharge::interrupt);
+    case TrapKind::external:
+        return sched::bill(kernel, hart, now, planted::payer(Row::lost_claim, nobody, other),
+                           TraceCharge::interrupt);
     case TrapKind::kick:
         return sched::bill(kernel, hart, now, planted::payer(Row::kick, nobody, other),
                            TraceCharge::kick);

@@ -4,6 +4,7 @@
 #include "core/ipc/ipc.h"
 #include "core/object/handle.h"
 #include "core/object/lifecycle.h"
+#include "core/planted.h"
 #include "core/sched/sched.h"
 
 namespace ravelin {
@@ -94,6 +95,7 @@ void take_interrupt(Kernel& kernel, Hart& self, bool expired) {
     kernel.trace.write(self.index, trace::TraceKind::claim, payer == nullptr ? 0 : payer->head.id,
                        source, 0);
     if (source == 0) return;
+    payer = planted::payer(planted::Row::interrupt, payer, self.runner);
     if (expired) {
         sched::bill(kernel, self, kernel.port.now(self.index), payer, abi::TraceCharge::interrupt);
     } else {

@@ -11,15 +11,16 @@
 namespace ravelin::planted {
 
 inline constexpr std::array kRowNames = {
-    std::string_view("none"),      std::string_view("user"),
-    std::string_view("call"),      std::string_view("call_destruction"),
-    std::string_view("fault"),     std::string_view("timeout"),
-    std::string_view("stale"),     std::string_view("deadline"),
-    std::string_view("rest"),      std::string_view("slice_end"),
-    std::string_view("nothing"),   std::string_view("kick"),
-    std::string_view("lock_wait"), std::string_view("idle_wait"),
-    std::string_view("pick"),      std::string_view("no_pick"),
-    std::string_view("idle"),
+    std::string_view("none"),       std::string_view("user"),
+    std::string_view("call"),       std::string_view("call_destruction"),
+    std::string_view("fault"),      std::string_view("timeout"),
+    std::string_view("stale"),      std::string_view("deadline"),
+    std::string_view("rest"),       std::string_view("slice_end"),
+    std::string_view("nothing"),    std::string_view("kick"),
+    std::string_view("lock_wait"),  std::string_view("idle_wait"),
+    std::string_view("pick"),       std::string_view("no_pick"),
+    std::string_view("idle"),       std::string_view("interrupt"),
+    std::string_view("lost_claim"),
 };
 static_assert(kRowNames.size() == static_cast<std::size_t>(Row::count));
 

@@ -34,6 +34,8 @@ PROBES = [
     ("sched-carve-return", 1),
     ("sched-sleep-gaming", 1),
     ("sched-idle-gap", 2),
+    ("sched-irq-wake", 1),
+    ("irq-harts-lost", 2),
 ]
 
 # What a failure is called when the run itself, not the kernel's decisions, was found wrong.
