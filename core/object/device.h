@@ -43,6 +43,6 @@ void end_device(Kernel& kernel, Hart& self, Device& device);
 /// waiter or keeps that it fired. `expired`: this entry has found timed items, so that its open
 /// interval is the last one's. The interrupt's own time is the device owner's; of a claim that found
 /// nothing, or a source that no object owns, nobody's.
-void take_interrupt(Kernel& kernel, Hart& self, bool expired);
+[[gnu::noinline]] void take_interrupt(Kernel& kernel, Hart& self, bool expired);
 
 }  // namespace ravelin

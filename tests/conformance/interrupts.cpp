@@ -142,9 +142,13 @@ Port::Context* another_hart(Kernel& kernel, const Trap*) {
         kernel.flag.store(0);
         kernel.role.store([](Kernel& suite, HartIndex hart, const Trap& cause) -> Port::Context* {
             if (cause.kind == TrapKind::external && suite.flag.load() == 0) {
-                suite.other_flag.store(suite.port.claim(hart));
-                suite.flag.store(1 + hart.value);
-                suite.port.kick(hart, HartMask::of(kBootHart));
+                // Of those that come at once, one has the claim.
+                const u32 claimed = suite.port.claim(hart);
+                if (claimed != 0) {
+                    suite.other_flag.store(claimed);
+                    suite.flag.store(1 + hart.value);
+                    suite.port.kick(hart, HartMask::of(kBootHart));
+                }
             } else if (cause.kind == TrapKind::kick && suite.flag.load() == 1 + hart.value) {
                 // The claim is its own, and so is the completion.
                 suite.port.complete(hart, suite.device.source);
