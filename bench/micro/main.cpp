@@ -125,14 +125,15 @@ int judge_slice_end(std::string_view most_text) {
     if (error != std::errc() || end != most_text.data() + most_text.size()) {
         throw std::invalid_argument("--slice-end-ratio: how many switches' time at most?");
     }
-    constexpr unsigned kRepetitions = 60;
+    constexpr unsigned kLeast = 60;
+    constexpr unsigned kMost = 2'000;  // seconds: a neighbour's burst is over by then
     char slice_name[] = "slice_end/same/3";
     char switch_name[] = "coroutine_switch";
     char* names[] = {slice_name, switch_name};
     const std::vector<Scene> scenes = chosen(names);
     double slice_end = std::numeric_limits<double>::infinity();
     double one_switch = slice_end;
-    for (unsigned i = 0; i < kRepetitions; ++i) {
+    for (unsigned i = 0; i < kLeast || (i < kMost && slice_end > most * one_switch); ++i) {
         slice_end = std::min(slice_end, nanoseconds_of(scenes[0]));
         one_switch = std::min(one_switch, nanoseconds_of(scenes[1]));
     }
