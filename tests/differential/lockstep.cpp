@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "scheduler.h"
+#include "show.h"
 #include "wiring.h"
 
 namespace ravelin::differential {
@@ -17,15 +18,6 @@ using model::Pass;
 
 Pass wide(U128 number) {
     return Pass{number.high} << 64 | number.low;
-}
-
-std::string show(Pass number) {
-    std::string digits;
-    do {
-        digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(number % 10)));
-        number /= 10;
-    } while (number != 0);
-    return digits;
 }
 
 class Lockstep {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "scheduler.h"
+#include "show.h"
 
 namespace ravelin::differential {
 
@@ -18,15 +19,6 @@ using model::Pass;
 
 Pass wide(const TraceRecord& record) {
     return Pass{record.y} << 64 | record.x;
-}
-
-std::string show(Pass number) {
-    std::string digits;
-    do {
-        digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(number % 10)));
-        number /= 10;
-    } while (number != 0);
-    return digits;
 }
 
 // What the trace has told of a budget so far.
