@@ -32,6 +32,9 @@
 
 #define LAYOUT_PAGE 4096
 
+// Most harts that run.
+#define LAYOUT_HARTS 8
+
 // One hart's stack: a guard page that is not mapped, the stack, and at its top the hart's block.
 #define LAYOUT_STACK_SHIFT 14
 #define LAYOUT_GUARD_BYTES LAYOUT_PAGE
@@ -41,5 +44,6 @@
 #define BLOCK_CONTEXT 0
 #define BLOCK_SPILL 1
 #define BLOCK_SCRATCH 2
-#define BLOCK_REGISTERS 3
+#define BLOCK_ID 3
+#define BLOCK_REGISTERS 4
 #define BLOCK_WORDS 64

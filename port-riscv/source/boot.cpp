@@ -11,10 +11,8 @@
 #include "core/abi/limits.h"
 #include "port-riscv/machine.h"
 
-/// The root of the kernel's tables as satp takes an address, for harts that start.
-extern "C" {
-ravelin::Word ravelin_kernel_root;
-}
+/// The root of the kernel's tables as satp takes an address, for harts that start (start.S).
+extern "C" ravelin::Word ravelin_kernel_root;
 
 namespace ravelin::riscv {
 
@@ -83,7 +81,7 @@ void find_harts(Port& port, u64 boot_id) {
     const auto take = [&](const fdt::Hart& hart) {
         HartBlock& block = *new (&Port::block({count})) HartBlock{};
         block.index = {count};
-        block.id = hart.id;
+        block.id = static_cast<Word>(hart.id);
         block.timer = kNever.value;
         block.plic_context = *hart.context;
         port.compare_register = port.compare_register && hart.sstc;
@@ -101,6 +99,9 @@ void find_harts(Port& port, u64 boot_id) {
         if (hart.id != boot_id && hart.usable && hart.context && count < kMaxHarts) {
             take(hart);
         }
+    }
+    for (u32 index = count; index < kMaxHarts; ++index) {
+        Port::block({index}).id = kNoHart;
     }
     port.board.harts = count;
 }

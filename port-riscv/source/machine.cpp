@@ -15,8 +15,9 @@ namespace ravelin {
 
 namespace {
 
-// How long a hart may take from its start to C++ code. Firmware needs microseconds.
-constexpr u64 kStartMillis = 200;
+// How long a hart may take from its start to C++ code. Firmware needs microseconds, and an emulator whose
+// host has other work some tenths of a second.
+constexpr u64 kStartMillis = 1000;
 
 Word physical(const void* pointer) {
     return reinterpret_cast<Word>(pointer) - LAYOUT_OFFSET;
@@ -67,9 +68,9 @@ bool Port::start(HartIndex hart, HartIndex other) noexcept {
         return false;
     }
     const u64 end = riscv::read_clock() + board.timebase / 1000 * kStartMillis;
-    const sbi::Result answer = riscv::call_firmware(
-        sbi::kHsm, sbi::hsm::kStart, static_cast<sbi::Word>(started.id),
-        physical(&ravelin_secondary_start), reinterpret_cast<sbi::Word>(&started));
+    riscv::fence_all();
+    const sbi::Result answer = riscv::call_firmware(sbi::kHsm, sbi::hsm::kStart, started.id,
+                                                    physical(&ravelin_secondary_start));
     const char* why = " refused by the firmware";
     if (answer.error == sbi::Error::success) {
         why = " did not start in time";
@@ -96,7 +97,7 @@ void Port::kick(HartIndex hart, HartMask harts) noexcept {
     // One call reaches the ids from a base on that fit a register's bits; boards number closely.
     constexpr u32 kBits = sizeof(Word) * 8;
     while (!harts.empty()) {
-        u64 base = ~u64{0};
+        Word base = riscv::kNoHart;
         for (u32 index = 0; index < kMaxHarts; ++index) {
             if (harts.has({index}) && block({index}).id < base) {
                 base = block({index}).id;
@@ -104,13 +105,13 @@ void Port::kick(HartIndex hart, HartMask harts) noexcept {
         }
         Word bits = 0;
         for (u32 index = 0; index < kMaxHarts; ++index) {
-            const u64 distance = block({index}).id - base;
+            const Word distance = block({index}).id - base;
             if (harts.has({index}) && distance < kBits) {
                 bits |= Word{1} << distance;
                 harts.bits &= ~HartMask::of({index}).bits;
             }
         }
-        riscv::call_firmware(sbi::kIpi, sbi::ipi::kSend, bits, static_cast<sbi::Word>(base));
+        riscv::call_firmware(sbi::kIpi, sbi::ipi::kSend, bits, base);
     }
     yield_turn(hart);
 }

@@ -1,5 +1,10 @@
 // Where a hart's life in S-mode begins: the boot hart from the firmware (a0 = hart id, a1 = device
-// tree), the others by HSM (a0 = hart id, a1 = their block, as the kernel addresses it).
+// tree), the others by HSM (a0 = hart id).
+//
+// Of a hart that HSM starts only its id is believed. OpenSBI before 1.2 lets it go before it has written
+// where it shall go and with what: it then comes to the image's entry, where the firmware itself would
+// send it, or with the device tree in a1. So the entry boots once, whoever comes later is a started
+// hart, and it finds its block by its id.
 //
 // Both run at physical addresses until paging is on. Turning it on moves the hart to the window: on
 // rv64 the next fetch faults and stvec holds where to go on; on rv32 the window is where it runs. A
@@ -23,6 +28,10 @@ ravelin_start:
     .cfi_startproc
     .cfi_undefined ra           // for a debugger, the stack ends here
     csrw    sie, zero
+    la      t0, begun
+    li      t1, 1
+    amoswap.w.aqrl t1, t1, (t0)
+    bnez    t1, ravelin_secondary_start
     la      t0, ravelin_bss_start
     la      t1, ravelin_bss_end
 1:
@@ -65,8 +74,20 @@ ravelin_secondary_start:
     csrw    sie, zero
     la      t0, ravelin_kernel_root
     REG_L   t0, 0(t0)
+    beqz    t0, park
+    fence   r, rw
+    la      sp, ravelin_stacks
+    li      t1, LAYOUT_GUARD_BYTES + (1 << LAYOUT_STACK_SHIFT)
+    li      t2, LAYOUT_HARTS
+1:
+    beqz    t2, park
+    add     sp, sp, t1
+    addi    t2, t2, -1
+    REG_L   t3, AT(BLOCK_ID - BLOCK_WORDS)(sp)
+    bne     t3, a0, 1b
+    li      t1, LAYOUT_OFFSET - BLOCK_WORDS * REG_BYTES
+    add     sp, sp, t1
     call    turn_on_paging
-    mv      sp, a1
     csrw    sscratch, sp
     la      t0, ravelin_kernel_trap
     csrw    stvec, t0
@@ -121,9 +142,20 @@ refuse:
     ecall
     li      a7, 8
     ecall
-3:
+
+// A hart that nobody asked for, or whose machine has ended.
+park:
     wfi
-    j       3b
+    j       park
+
+    // Read by a hart that may come before .bss is cleared.
+    .data
+    .balign REG_BYTES
+    .globl  ravelin_kernel_root
+ravelin_kernel_root:            // as satp takes an address; 0 until there is one
+    .skip   REG_BYTES
+begun:
+    .word   0
 
     .section .rodata
 no_paging:
