@@ -88,6 +88,7 @@ struct Kernel {
     u32 process_count = 0;
     u64 last_id = 0;  ///< objects' ids (I12)
     Generator generator;
+    u64 secret = 0;  ///< mixed into hashes, so that nobody can choose what is hard to find
 
     Device* sources[kMaxSource + 1] = {};  ///< interrupt objects by source; null: none owns it
 
@@ -95,6 +96,9 @@ struct Kernel {
     Budget* system = nullptr;
     Budget* users = nullptr;
 
+#if RAVELIN_CHECKED
+    List<Endpoint> touched;  ///< endpoints with a list that this entry changed, for its audit
+#endif
     [[no_unique_address]] Ledger ledger;
     trace::Trace trace;
 };

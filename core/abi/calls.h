@@ -66,6 +66,82 @@ enum class Status : std::uint8_t {
     dead,
 };
 
+/// A set of statuses, a bit each.
+using StatusSet = std::uint16_t;
+
+template <class... Statuses>
+constexpr StatusSet set_of(Statuses... statuses) {
+    return static_cast<StatusSet>((0u | ... | (1u << static_cast<unsigned>(statuses))));
+}
+
+/// The errors each call may give, by its place in the list of calls: its row. `ok` is in none.
+inline constexpr StatusSet kErrorRows[kCallCount + 1] = {
+    0,
+    /* map_anon */ set_of(Status::invalid_argument, Status::out_of_memory),
+    /* unmap */ set_of(Status::invalid_argument),
+    /* set_flags */ set_of(Status::invalid_argument),
+    /* map_device */ set_of(Status::bad_handle, Status::wrong_object, Status::out_of_memory),
+    /* dma_alloc */
+    set_of(Status::bad_handle, Status::wrong_object, Status::invalid_argument,
+           Status::out_of_memory),
+    /* thread_create */ set_of(Status::out_of_memory, Status::too_many_threads),
+    /* thread_exit */ 0,
+    /* process_exit */ 0,
+    /* process_create */
+    set_of(Status::bad_handle, Status::wrong_object, Status::invalid_argument,
+           Status::out_of_memory, Status::out_of_processes, Status::not_permitted,
+           Status::too_large),
+    /* process_map */
+    set_of(Status::bad_handle, Status::wrong_object, Status::invalid_argument,
+           Status::out_of_memory),
+    /* process_start */
+    set_of(Status::bad_handle, Status::wrong_object, Status::invalid_argument,
+           Status::out_of_memory, Status::too_large),
+    /* endpoint_create */ set_of(Status::out_of_memory, Status::too_large),
+    /* mint */
+    set_of(Status::bad_handle, Status::wrong_object, Status::invalid_argument,
+           Status::out_of_memory, Status::not_permitted, Status::too_large, Status::dead),
+    /* call */
+    set_of(Status::bad_handle, Status::wrong_object, Status::invalid_argument,
+           Status::out_of_memory, Status::label_denied, Status::busy, Status::refused,
+           Status::too_large, Status::timeout, Status::dead),
+    /* send */
+    set_of(Status::bad_handle, Status::wrong_object, Status::invalid_argument, Status::label_denied,
+           Status::busy, Status::refused, Status::too_large, Status::timeout, Status::dead),
+    /* receive */
+    set_of(Status::bad_handle, Status::wrong_object, Status::invalid_argument,
+           Status::not_permitted, Status::timeout, Status::dead),
+    /* reply */ set_of(Status::bad_handle, Status::invalid_argument, Status::too_large),
+    /* serve */ set_of(Status::invalid_argument),
+    /* handle_close */ set_of(Status::bad_handle),
+    /* budget_create */
+    set_of(Status::bad_handle, Status::wrong_object, Status::invalid_argument,
+           Status::out_of_memory, Status::out_of_processes, Status::class_denied,
+           Status::label_denied, Status::too_large),
+    /* budget_destroy */ set_of(Status::bad_handle, Status::wrong_object),
+    /* budget_usage */
+    set_of(Status::bad_handle, Status::wrong_object, Status::invalid_argument,
+           Status::label_denied),
+    /* time_now */ 0,
+    /* random */ 0,
+    /* system_reset */ set_of(Status::bad_handle, Status::wrong_object, Status::invalid_argument),
+    /* map_fixed */ set_of(Status::invalid_argument, Status::out_of_memory),
+    /* device_info */ set_of(Status::bad_handle, Status::wrong_object),
+    /* budget_reap */ set_of(Status::bad_handle, Status::wrong_object),
+    /* reply_receive */
+    set_of(Status::bad_handle, Status::wrong_object, Status::invalid_argument,
+           Status::not_permitted, Status::too_large, Status::timeout, Status::dead),
+};
+
+/// Whether the call whose number is in its register 0 may give this status. An unknown number gives
+/// invalid_argument.
+constexpr bool may_give(std::uintptr_t number, Status status) {
+    if (number <= kCallBase || number > kCallBase + kCallCount)
+        return status == Status::invalid_argument;
+    return status == Status::ok ||
+           (kErrorRows[number - kCallBase] >> static_cast<unsigned>(status) & 1) != 0;
+}
+
 /// Registers by place.
 inline constexpr unsigned kCallRegisters = 22;
 inline constexpr unsigned kWordRegister = 8;      ///< four 64-bit words: 8 to 15
@@ -74,6 +150,11 @@ inline constexpr unsigned kMessageRegister = 18;  ///< message id, 64 bits
 inline constexpr unsigned kAccountRegister = 20;  ///< 64 bits
 
 /// What a receive gives in register 1.
+///
+/// Register 2 says what came beside the registers, as the bits below; whatever is set is in the
+/// receive record, if the call named one. Register 3 of a `reply_receive` says what became of the
+/// reply: 0 if there was none, else Reply, and the mask of delivered handles shifted by
+/// kReplyMaskShift.
 enum class Received : std::uint8_t {
     call = 1,       ///< a message whose sender waits for a reply; message id in its registers
     send = 2,       ///< a message whose sender goes on
@@ -82,16 +163,24 @@ enum class Received : std::uint8_t {
     abandoned = 5,  ///< a taken call whose caller is gone; message id in its registers
 };
 
+/// What a message brought beside its registers.
+inline constexpr std::uint32_t kHasHandles = 1;
+inline constexpr std::uint32_t kHasPages = 2;
+inline constexpr std::uint32_t kHasLabels = 4;  ///< the sender's, or the blamed one's
+
 enum class ExitCause : std::uint8_t { exited = 1, faulted = 2, killed = 3 };
 
 /// Exit codes of a fault.
 enum class FaultCode : std::uint8_t { illegal = 2, fetch = 12, load = 13, store = 15 };
 
-/// What became of a call's lend, in register 1 of every return of `call`.
+/// What became of a call's lend, in register 1 of every return of `call`; none: nothing was lent, or
+/// the call was refused before. Register 2 says whether a reply came (0, 1), register 3 how many
+/// handles it brought: their numbers are in the body record then, 0 for one that did not arrive.
 enum class Lend : std::uint8_t { none = 0, returned = 1, consumed = 2 };
 
-/// What `reply` gives in register 1.
+/// What `reply` gives in register 1; register 2 is the mask of the handles that were delivered.
 enum class Reply : std::uint8_t { delivered = 1, discarded = 2 };
+inline constexpr unsigned kReplyMaskShift = 8;
 
 /// Rights of a mapping; write implies read, and write and execute together are refused.
 inline constexpr std::uint32_t kRead = 1;

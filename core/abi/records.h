@@ -31,4 +31,24 @@ struct BudgetUsage {
 };
 static_assert(sizeof(BudgetUsage) == 6 * 8);
 
+/// What call, send and reply read of a message that carries handles; its words travel in registers.
+/// A reply that brings handles is written over the caller's.
+struct Body {
+    std::uint64_t handle_count;
+    std::uint64_t handles[kMaxMessageHandles];
+};
+static_assert(sizeof(Body) == 5 * 8);
+
+/// What receive writes of a message that brought handles, pages or labels: all of it then, and
+/// nothing of it otherwise.
+struct Arrival {
+    std::uint64_t label_count;
+    std::uint64_t labels[kMaxLabels];  ///< in ascending order
+    std::uint64_t handle_count;
+    std::uint64_t handles[kMaxMessageHandles];  ///< 0: revoked before it arrived
+    std::uint64_t address;                      ///< of the pages lent or transferred
+    std::uint64_t pages;
+};
+static_assert(sizeof(Arrival) == 24 * 8);
+
 }  // namespace ravelin::abi

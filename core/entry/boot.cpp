@@ -68,12 +68,12 @@ void make_tree(Kernel& kernel, Hart& hart) {
     spec.pages = shared / 4;
     spec.processes = kSystemProcesses;
     spec.weight = abi::kSystemWeight;
-    create_budget(kernel, hart, root, spec, kernel.system);
+    create_budget(kernel, hart, root, root, spec, kernel.system);
     kernel.system->budget_class = BudgetClass::system;
     spec.pages = shared - shared / 4;
     spec.processes = abi::kMaxProcesses - kSystemProcesses - 1;
     spec.weight = abi::kRootWeight - abi::kSystemWeight - abi::kInitWeight;
-    create_budget(kernel, hart, root, spec, kernel.users);
+    create_budget(kernel, hart, root, root, spec, kernel.users);
 }
 
 void give_handle(Kernel& kernel, Hart& hart, Process& process, ObjectHead& object) {
@@ -136,6 +136,8 @@ Port::Context* boot(Kernel& kernel, const BootProgram& program) {
     std::byte key[32] = {};
     kernel.port.entropy(key);
     kernel.generator.seed(key);
+    for (std::byte byte : key)
+        kernel.secret = (kernel.secret ^ std::to_integer<u64>(byte)) * 0x100'0000'01b3;
     start_trace(kernel, facts);
     kernel.trace.next_entry();
     kernel.trace.write(kBootHart, trace::TraceKind::enter, 0, kernel.booted.value,

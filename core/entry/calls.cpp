@@ -222,27 +222,54 @@ bool is_within(const Budget* budget, const Budget& scope) {
     return budget != nullptr;
 }
 
-void mint(Kernel& kernel, Thread& thread) {
+// What a new handle is minted from: the endpoint, and the stamp that it gets or may be narrowed from.
+struct Mint {
+    Endpoint* endpoint = nullptr;
+    Budget* stamp = nullptr;
+};
+
+// The open call that registers 2 and 3 name.
+Status mint_of_message(Thread& thread, Mint& source) {
+    OpenCall* call = ipc::find_open(*thread.process, read_pair(thread.context, 2));
+    if (call == nullptr) return Status::invalid_argument;
+    if (call->endpoint == nullptr || call->caller == nullptr) return Status::dead;
+    source = {call->endpoint, call->stamp};
+    return Status::ok;
+}
+
+// The endpoint handle in register 2; it receives, or it is not permitted.
+Status mint_of_handle(Thread& thread, Mint& source, bool& receives) {
     Status status{};
+    source.endpoint = object_at<Endpoint>(thread, 2, ObjectKind::endpoint, status);
+    if (source.endpoint == nullptr) return status;
+    const HandleSlot& slot = *find_handle(*thread.process, thread.context.reg(2));
+    source.stamp = slot.stamp;
+    receives = slot.badge == 0;
+    return Status::ok;
+}
+
+void mint(Kernel& kernel, Thread& thread) {
     Port::Context& context = thread.context;
-    Process& process = *thread.process;
-    if (context.reg(1) != static_cast<Word>(abi::MintSource::handle))
+    Word tag = context.reg(1);
+    bool of_message = tag == static_cast<Word>(abi::MintSource::message);
+    if (!of_message && tag != static_cast<Word>(abi::MintSource::handle))
         return finish(context, Status::invalid_argument);
-    u64 badge = read_pair(context, 4);
-    auto* endpoint = object_at<Endpoint>(thread, 2, ObjectKind::endpoint, status);
-    if (endpoint == nullptr) return finish(context, status);
+    Mint source;
+    bool receives = true;
+    Status status =
+        of_message ? mint_of_message(thread, source) : mint_of_handle(thread, source, receives);
+    if (status != Status::ok) return finish(context, status);
     Budget* narrow = nullptr;
     if (context.reg(6) != 0) {
         narrow = object_at<Budget>(thread, 6, ObjectKind::budget, status);
         if (narrow == nullptr) return finish(context, status);
     }
+    u64 badge = read_pair(context, 4);
     if (badge == 0) return finish(context, Status::invalid_argument);
-    HandleSlot& source = *find_handle(process, context.reg(2));
-    if (source.badge != 0) return finish(context, Status::not_permitted);
-    if (narrow != nullptr && !is_within(narrow, *source.stamp))
+    if (!receives || (narrow != nullptr && !is_within(narrow, *source.stamp)))
         return finish(context, Status::not_permitted);
     u32 handle = 0;
-    status = install_handle(kernel, process, endpoint->head,
+    status = install_handle(kernel, *thread.process, source.endpoint->head,
                             narrow == nullptr ? *source.stamp : *narrow, badge, handle);
     finish(context, status, handle);
 }
@@ -264,7 +291,7 @@ void budget_create(Kernel& kernel, Hart& self, Thread& thread) {
     status = copy_in(memory_of(kernel, self, process), &spec, context.reg(2), sizeof spec);
     if (status != Status::ok) return finish(context, status);
     Budget* child = nullptr;
-    status = create_budget(kernel, self, *parent, spec, child);
+    status = create_budget(kernel, self, *process.budget, *parent, spec, child);
     if (status != Status::ok) return finish(context, status);
     u32 handle = 0;
     status = install_handle(kernel, process, child->head, *process.budget, 0, handle);
@@ -298,12 +325,17 @@ void budget_usage(Kernel& kernel, Hart& self, Thread& thread) {
     Status status{};
     auto* budget = object_at<Budget>(thread, 1, ObjectKind::budget, status);
     if (budget == nullptr) return finish(thread.context, status);
+    MemoryContext memory = memory_of(kernel, self, *thread.process);
+    Word record = thread.context.reg(2);
+    status = check_record(memory, record, sizeof(abi::BudgetUsage), abi::kWrite);
+    if (status != Status::ok) return finish(thread.context, status);
+    const Budget& reader = *thread.process->budget;
+    if (reader.budget_class != BudgetClass::system && !budget->labels.within(reader.labels))
+        return finish(thread.context, Status::label_denied);
     const abi::BudgetUsage usage{budget->page_limit,    budget->pages_used,
                                  budget->process_limit, budget->processes_used,
                                  budget->weight_limit,  budget->weight_carved};
-    status = copy_out(memory_of(kernel, self, *thread.process), thread.context.reg(2), &usage,
-                      sizeof usage);
-    finish(thread.context, status);
+    finish(thread.context, copy_out(memory, record, &usage, sizeof usage));
 }
 
 void system_reset(Kernel& kernel, Hart& self, Thread& thread) {

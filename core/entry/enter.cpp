@@ -3,6 +3,7 @@
 #include "core/entry/calls.h"
 #include "core/entry/panic.h"
 #include "core/entry/path.h"
+#include "core/ipc/ipc.h"
 #include "core/object/lifecycle.h"
 #include "core/object/shootdown.h"
 #include "core/planted.h"
@@ -168,6 +169,7 @@ Port::Context* leave_kernel(Kernel& kernel, Hart& hart) {
                     TraceCharge::user);
     }
     sched::check_ledger(kernel, hart.since);
+    ipc::audit_touched(kernel);
     HartMask late{};
     if (kernel.timers_moved) {
         kernel.timers_moved = false;

@@ -20,6 +20,9 @@ void receive(Kernel& kernel, Hart& self, Thread& thread);
 /// The call `reply`: answers an open call by its message id. O(open calls of the process).
 void reply(Kernel& kernel, Hart& self, Thread& thread);
 
+/// The taken call of this id that the process has not answered, or null.
+OpenCall* find_open(Process& process, u64 id);
+
 /// The call `serve`: says which open call the thread works on.
 void serve(Thread& thread);
 
@@ -49,5 +52,12 @@ void endpoint_dies(Kernel& kernel, Hart& self, Endpoint& endpoint);
 
 /// A stamp dies: messages queued and calls taken through its handles fail their callers with Dead.
 void stamp_dies(Kernel& kernel, Hart& self, Budget& stamp);
+
+/// Checked builds: looks at the endpoints whose lists this entry changed, 64 members of each list.
+#if RAVELIN_CHECKED
+void audit_touched(Kernel& kernel);
+#else
+inline void audit_touched(Kernel&) {}
+#endif
 
 }  // namespace ravelin::ipc

@@ -13,6 +13,7 @@ using Entry = Port::Format::Entry;
 using Format = Port::Format;
 
 constexpr u32 kAnonFirst = static_cast<u32>(kAnonBase / kPageSize);
+constexpr u32 kMessageFirst = static_cast<u32>(kMessageBase / kPageSize);
 constexpr u32 kAllRights = abi::kRead | abi::kWrite | abi::kExecute;
 
 struct PageRange {
@@ -105,6 +106,18 @@ void for_map_words(Word* words, MapPart part, const Change& change) {
     }
 }
 
+/// Changes the message area's map by `change(word, bits)` where the range lies in that area.
+template <class Change>
+void for_message_words(Space& space, PageRange range, const Change& change) {
+    const u64 end = u64{range.page} + range.count;
+    const u64 begin = range.page > kMessageFirst ? range.page : kMessageFirst;
+    const u64 stop = end < kMessageFirst + kMessagePages ? end : kMessageFirst + kMessagePages;
+    if (begin >= stop) return;
+    for_map_words(space.message_map,
+                  {0, static_cast<u32>(begin - kMessageFirst), static_cast<u32>(stop - begin)},
+                  change);
+}
+
 u32 missing_maps(const Space& space, PageRange range) {
     u32 missing = 0;
     for_map_parts(range,
@@ -115,6 +128,10 @@ u32 missing_maps(const Space& space, PageRange range) {
 /// Marks the range's pages used. Makes the frames of the map, for which there are frames enough.
 void mark_used(MemoryContext& context, PageRange range) {
     Space& space = context.space;
+    for_message_words(space, range, [](Word& word, Word bits) {
+        RAVELIN_ASSERT((word & bits) == 0);
+        word |= bits;
+    });
     for_map_parts(range, [&](MapPart part) {
         if (space.map[part.frame].value == 0) {
             space.map[part.frame] = context.frames.take(context.port);
@@ -134,6 +151,10 @@ void mark_used(MemoryContext& context, PageRange range) {
 u32 mark_free(MemoryContext& context, PageRange range) {
     Space& space = context.space;
     u32 freed = 0;
+    for_message_words(space, range, [](Word& word, Word bits) {
+        RAVELIN_ASSERT((word & bits) == bits);
+        word &= ~bits;
+    });
     for_map_parts(range, [&](MapPart part) {
         for_map_words(static_cast<Word*>(context.port.frame_pointer(space.map[part.frame])), part,
                       [](Word& word, Word bits) {
@@ -430,6 +451,110 @@ Status move_pages(MemoryContext& source, MemoryContext& target, Word from_addres
     source.space.pages -= from.count;
     uncharge(source.payer, moving);
     return Status::ok;
+}
+
+Status check_run(const MemoryContext& context, const PageRun& run) {
+    PageRange range;
+    if (run.count > Walk::kUserPages ||
+        !to_range(run.address, Word{run.count} * kPageSize, range)) {
+        return Status::invalid_argument;
+    }
+    const bool lendable = tables_of(context).all(range.page, range.count, [&](Entry leaf) {
+        return is_own(leaf) && (Format::rights(leaf) & abi::kWrite) != 0 &&
+               context.frames.contains(Format::frame(leaf));
+    });
+    return lendable ? Status::ok : Status::invalid_argument;
+}
+
+/// The pages of a run that was checked.
+static PageRange range_of(const PageRun& run) {
+    return {static_cast<u32>(run.address / kPageSize), run.count};
+}
+
+void put_out_of_reach(MemoryContext& context, const PageRun& run, Flush& flush) {
+    const PageRange range = range_of(run);
+    Walk tables = tables_of(context);
+    tables.update(range.page, range.count, [](Entry leaf) {
+        return Format::with_valid(Format::with_lent(leaf, true), false);
+    });
+    widen(context, flush, range, true);
+}
+
+void put_in_reach(MemoryContext& context, const PageRun& run, Flush& flush) {
+    const PageRange range = range_of(run);
+    Walk tables = tables_of(context);
+    tables.update(range.page, range.count, [](Entry leaf) {
+        RAVELIN_ASSERT(Format::is_lent(leaf) && !Format::is_valid(leaf));
+        return Format::with_valid(Format::with_lent(leaf, false), true);
+    });
+    widen(context, flush, range, false);
+}
+
+void consume(MemoryContext& context, const PageRun& run, bool charged, Flush& flush) {
+    take_out(
+        context, range_of(run),
+        [](Entry leaf) {
+            static_cast<void>(leaf);
+            RAVELIN_ASSERT(Format::is_lent(leaf) && !Format::is_valid(leaf));
+        },
+        flush);
+    context.space.pages -= run.count;
+    uncharge(context.payer, charged ? run.count : 0);
+}
+
+bool find_message_room(const MemoryContext& context, u32 count, Word& address, u32& tables) {
+    const Space& space = context.space;
+    const auto rows = [&](u32) { return space.message_map; };
+    const u32 place = next_fit<kMessageWords>(rows, kMessagePages, space.message_next, count);
+    if (place == kNoRun) return false;
+    address = address_of(kMessageFirst + place);
+    tables = tables_of(context).missing(kMessageFirst + place, count);
+    return true;
+}
+
+void take_run(MemoryContext& receiver, const MemoryContext& lender, const PageRun& run,
+              Word address, bool transfer, bool charged, Flush& flush) {
+    constexpr u32 kRights = abi::kRead | abi::kWrite;
+    const PageRange range = range_of({address, run.count});
+    const bool paid =
+        charge(receiver.payer, charged ? run.count : 0) && reserve_tables(receiver, range, 0);
+    static_cast<void>(paid);
+    RAVELIN_ASSERT(paid);
+    const Walk source = tables_of(lender);
+    const u32 first = static_cast<u32>(run.address / kPageSize);
+    install(
+        receiver, range, kRights,
+        [&](u32 i) {
+            const Entry leaf = Format::leaf(Format::frame(source.find(first + i)), kRights);
+            return Format::with_lent(leaf, !transfer);
+        },
+        flush);
+    receiver.space.pages += run.count;
+    receiver.space.message_next = (range.page - kMessageFirst + range.count) % kMessagePages;
+}
+
+void drop_borrowed(MemoryContext& context, const PageRun& run, bool free, Flush& flush) {
+    take_out(
+        context, range_of(run),
+        [&](Entry leaf) {
+            RAVELIN_ASSERT(Format::is_lent(leaf) && Format::is_valid(leaf));
+            if (free) context.frames.give(Format::frame(leaf));
+        },
+        flush);
+    context.space.pages -= run.count;
+    uncharge(context.payer, run.count);
+}
+
+bool same_frames(const MemoryContext& one, const PageRun& run, const MemoryContext& other,
+                 Word address) {
+    const Walk ones = tables_of(one);
+    const Walk others = tables_of(other);
+    for (u32 i = 0; i < run.count; ++i) {
+        const Entry mine = ones.find(static_cast<u32>(run.address / kPageSize) + i);
+        const Entry theirs = others.find(static_cast<u32>(address / kPageSize) + i);
+        if (mine == 0 || theirs == 0 || Format::frame(mine) != Format::frame(theirs)) return false;
+    }
+    return true;
 }
 
 Status check_record(const MemoryContext& context, Word address, u32 bytes, u32 right) {

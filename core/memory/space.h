@@ -5,9 +5,13 @@
 // with their tables. A refused operation changes nothing: everything is checked, charged and
 // counted before the first entry is written. The kernel never dereferences a user address: it walks
 // the tables and reaches the frame.
-// Invariant: pages + tables is what the payer is charged for the space; bit p of the area map is
-// set exactly if page p of the anonymous area has a leaf; a frame is mapped by at most one leaf of
-// all spaces (a lent page: by one valid leaf).
+// Invariant: pages + tables is what the payer is charged for the space; bit p of an area's map is
+// set exactly if page p of that area has a leaf; a frame is mapped by at most one leaf of all spaces
+// (a lent page: by one valid leaf).
+// Loans: a page on its way in a message keeps its leaf, marked lent and no longer valid, so that
+// nobody reaches it; while lent to a receiver it has a second leaf there, marked lent and valid. The
+// two leaves are all the record there is of it, and both sides are charged. Neither can be unmapped,
+// changed, moved or lent on.
 // Bound: linear in the pages named, plus the search of next_fit over the fixed area
 // (core/memory/runs.h). destroy_space costs the pages mapped and the entries of the space's own
 // tables.
@@ -46,6 +50,8 @@ inline constexpr u32 kAnonPages = 65'536;
 static_assert(kAnonBase + Word{kAnonPages} * kPageSize <= Port::Format::kUserEnd);
 static_assert(kMessageBase + Word{kMessagePages} * kPageSize <= kAnonBase);
 
+inline constexpr u32 kMessageWords = kMessagePages / kRunBits;
+
 /// Pages whose bits one frame of the area map holds.
 inline constexpr u32 kMapPages = kPageSize * 8;
 inline constexpr u32 kMapFrames = kAnonPages / kMapPages;
@@ -58,6 +64,8 @@ struct Space {
     u32 anon_next = 0;              ///< page of the anonymous area behind the last one placed
     FrameNumber map[kMapFrames];    ///< the area map, a frame where any of its pages is used
     u32 map_used[kMapFrames] = {};  ///< bits set in each
+    u32 message_next = 0;           ///< page of the message area behind the last one placed
+    Word message_map[kMessageWords] = {};  ///< the message area's map
 };
 
 /// What an operation works on and who pays for it.
@@ -89,7 +97,7 @@ struct Flush {
 /// Creates the empty space. Charges its root table. Errors: out_of_memory.
 abi::Status create_space(MemoryContext& context);
 
-/// Frees all the space has: its pages, its tables, the area map; uncharges them. No hart runs the
+/// Frees all the space has: its pages, its tables, the area maps; uncharges them. No hart runs the
 /// space, and none of its pages is lent or borrowed. The space is as before create_space.
 void destroy_space(MemoryContext& context);
 
@@ -129,6 +137,45 @@ abi::Status set_flags(MemoryContext& context, Word address, Word length, u32 rig
 abi::Status move_pages(MemoryContext& source, MemoryContext& target, Word from_address,
                        Word to_address, Word length, u32 rights, Flush& source_flush,
                        Flush& target_flush);
+
+/// `count` pages at `address`, as a call names a run for a message.
+struct PageRun {
+    Word address = 0;
+    u32 count = 0;
+};
+
+/// Whether a run may go into a message: whole pages of the space's own RAM, writable, neither lent
+/// nor borrowed. count is not 0. Errors: invalid_argument.
+abi::Status check_run(const MemoryContext& context, const PageRun& run);
+
+/// A checked run is out of its holder's reach: lent, until one of the next four.
+void put_out_of_reach(MemoryContext& context, const PageRun& run, Flush& flush);
+
+/// A lent run that nobody took, or got back, is its holder's again.
+void put_in_reach(MemoryContext& context, const PageRun& run, Flush& flush);
+
+/// The lent run is its holder's no more: the leaves go and, if `charged`, their charge ends; the
+/// frames stay.
+void consume(MemoryContext& context, const PageRun& run, bool charged, Flush& flush);
+
+/// Where in the message area `count` pages would lie, and the tables that mapping them there takes.
+/// False: no room.
+bool find_message_room(const MemoryContext& context, u32 count, Word& address, u32& tables);
+
+/// Maps the frames of a run that is lent by `lender` at the place found, readable and writable:
+/// marked lent too or, for a transfer, as the receiver's own. Charges pages and tables, which the
+/// payer can pay and for which there are frames. `charged`: false if the receiver's payer pays for
+/// the pages already.
+void take_run(MemoryContext& receiver, const MemoryContext& lender, const PageRun& run,
+              Word address, bool transfer, bool charged, Flush& flush);
+
+/// The borrowed run leaves its borrower, and the charge ends. `free`: its frames go too, since they
+/// are nobody else's.
+void drop_borrowed(MemoryContext& context, const PageRun& run, bool free, Flush& flush);
+
+/// Whether both runs have the same frames, page by page.
+bool same_frames(const MemoryContext& one, const PageRun& run, const MemoryContext& other,
+                 Word address);
 
 /// Whether a record of `bytes`, a multiple of 8, may be read (`right` abi::kRead) or written
 /// (abi::kWrite) at `address`: 8-byte aligned, in mapped RAM of the space's own with that right,

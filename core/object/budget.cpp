@@ -23,11 +23,16 @@ void uncharge(Budget& budget, u32 pages) {
     budget.pages_used -= pages;
 }
 
-Status create_budget(Kernel& kernel, Hart& self, Budget& parent, const abi::BudgetSpec& spec,
-                     Budget*& child) {
+Status create_budget(Kernel& kernel, Hart& self, const Budget& creator, Budget& parent,
+                     const abi::BudgetSpec& spec, Budget*& child) {
     if (parent.depth + 1 > abi::kMaxDepth || spec.label_count > abi::kMaxLabels)
         return Status::too_large;
-    if (spec.label_count != 0) return Status::label_denied;
+    LabelSet labels;
+    for (u64 place = 0; place < spec.label_count; ++place)
+        labels.add(spec.labels[place]);
+    if (!parent.labels.within(labels)) return Status::label_denied;
+    if (labels.count != parent.labels.count && creator.budget_class != BudgetClass::system)
+        return Status::class_denied;
     if (spec.pages >= parent.free_pages()) return Status::out_of_memory;
     if (spec.processes > parent.free_processes()) return Status::out_of_processes;
     u32 free = parent.free_weight();
@@ -39,6 +44,7 @@ Status create_budget(Kernel& kernel, Hart& self, Budget& parent, const abi::Budg
     made.depth = parent.depth + 1;
     made.budget_class = &parent == kernel.root ? BudgetClass::user : parent.budget_class;
     made.account = parent.account != 0 ? parent.account : spec.account;
+    made.labels = labels;
     made.page_limit = static_cast<u32>(spec.pages);
     made.process_limit = static_cast<u32>(spec.processes);
     made.weight_limit = static_cast<u32>(spec.weight);

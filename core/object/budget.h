@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/abi/limits.h"
+#include "core/object/labels.h"
 #include "core/object/object.h"
 #include "core/stride/entity.h"
 #include "core/time/heap.h"
@@ -32,6 +33,7 @@ struct Budget {
     BudgetClass budget_class = BudgetClass::user;
     bool dying = false;
     u64 account = 0;
+    LabelSet labels;
 
     u32 page_limit = 0;
     u32 pages_used = 0;
@@ -77,6 +79,14 @@ bool charge(Budget& budget, u32 pages);
 
 /// Gives back what was charged.
 void uncharge(Budget& budget, u32 pages);
+
+/// Whether information may go from one budget to the other: its labels go with it, and system-class
+/// budgets are trusted with any (R1).
+inline bool flows(const Budget& from, const Budget& to) {
+    if (from.labels.empty()) return true;
+    return from.budget_class == BudgetClass::system || to.budget_class == BudgetClass::system ||
+           from.labels.within(to.labels);
+}
 
 /// The budget a scheduling entity is part of.
 inline Budget& budget_of(stride::Entity& entity) {

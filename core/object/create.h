@@ -6,11 +6,12 @@
 
 namespace ravelin {
 
-/// Makes a child of `parent` as the record asks. Errors, in the order they are checked: too_large
-/// (depth, labels), label_denied, out_of_memory (pages and the child's own page over the parent's
-/// free pages), out_of_processes, invalid_argument (weight over the parent's free weight, or all of
-/// it from a parent that holds a process).
-abi::Status create_budget(Kernel& kernel, Hart& self, Budget& parent, const abi::BudgetSpec& spec,
-                          Budget*& child);
+/// Makes a child of `parent` as the record asks, for a caller in `creator`. Errors, in the order they
+/// are checked: too_large (labels, depth), label_denied (labels lack one of the parent's), class_denied
+/// (labels that the parent has not, from a creator that is not of the system class), out_of_memory
+/// (pages and the child's own page over the parent's free pages), out_of_processes, invalid_argument
+/// (weight over the parent's free weight, or all of it from a parent that holds a process).
+abi::Status create_budget(Kernel& kernel, Hart& self, const Budget& creator, Budget& parent,
+                          const abi::BudgetSpec& spec, Budget*& child);
 
 }  // namespace ravelin

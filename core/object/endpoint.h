@@ -1,5 +1,5 @@
 // Endpoints: where messages are sent and received. An endpoint holds no queue of its own: a queued
-// message is its blocked sender.
+// message is its blocked sender, in its fair group (core/ipc/groups.h).
 #pragma once
 
 #include "core/object/object.h"
@@ -15,10 +15,15 @@ struct Endpoint {
     Budget* owner = nullptr;
     Link owner_link;
     List<Thread> receivers;    ///< threads that wait to receive, oldest first
-    List<Thread> senders;      ///< threads whose message waits to be taken, oldest first
+    List<Thread> groups;       ///< leaders of groups with a message, whose turn is next first
+    List<Thread> send_groups;  ///< those of them with a send, likewise
+    Thread* tree = nullptr;    ///< leaders by their groups' hash
     List<OpenCall> open;       ///< taken calls that came through it
     List<Process> notices;     ///< ended processes whose exit notice waits
     List<Process> exits_here;  ///< processes whose exit notice will come here
+#if RAVELIN_CHECKED
+    Link audit_link;  ///< in the kernel's `touched`
+#endif
 };
 static_assert(sizeof(Endpoint) <= kPageSize);
 

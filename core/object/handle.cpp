@@ -68,12 +68,36 @@ abi::Status install_handle(Kernel& kernel, Process& process, ObjectHead& object,
     return abi::Status::ok;
 }
 
+bool room_for_handles(const Process& process, u32 count, u32& pages) {
+    pages = 0;
+    for (u32 page = process.first_free_page; page < kHandlePages; ++page) {
+        if (process.handle_pages[page] == nullptr) {
+            pages = count == 0 ? 0 : 1;  // a page has room for all that one message carries
+            return true;
+        }
+        u32 free = static_cast<u32>(std::popcount(~process.handles_used[page]));
+        if (free >= count) return true;
+        count -= free;
+    }
+    return count == 0;
+}
+
+void copy_to_message(HandleSlot& copy, const HandleSlot& handle) {
+    new (&copy) HandleSlot;
+    copy.object = handle.object;
+    copy.stamp = handle.stamp;
+    copy.badge = handle.badge;
+    link(copy.object->handles, copy, &HandleSlot::by_object);
+    link(copy.stamp->stamped, copy, &HandleSlot::by_stamp);
+}
+
 void close_handle(Kernel& kernel, HandleSlot& slot) {
-    Process& process = *kernel.processes[slot.pid];
     u32 page = slot.index / kSlotsPerPage;
     unlink(slot.object->handles, slot, &HandleSlot::by_object);
     unlink(slot.stamp->stamped, slot, &HandleSlot::by_stamp);
     slot.object = nullptr;
+    if (slot.pid == 0) return;
+    Process& process = *kernel.processes[slot.pid];
     process.handles_used[page] &= ~(u64{1} << slot.index % kSlotsPerPage);
     if (page < process.first_free_page) process.first_free_page = page;
     if (process.handles_used[page] != empty_bits(page)) return;

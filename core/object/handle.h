@@ -1,7 +1,8 @@
 // Handle tables and the chains through them (R9, I1, I2): pages of 64 slots, each page charged to
 // the process's budget when its first handle arrives and freed with its last. Every handle is on
-// the chain of its object and of its stamp, so that either's end finds it. Bound: find, install and
-// close are constant time (64 pages of one word each); the others cost the handles they close.
+// the chain of its object and of its stamp, so that either's end finds it; so is a copy on its way in
+// a message, which either's end empties. Bound: find, install and close are constant time (64 pages
+// of one word each); the others cost the handles they close.
 #pragma once
 
 #include "core/kernel.h"
@@ -16,7 +17,13 @@ HandleSlot* find_handle(Process& process, Word handle);
 abi::Status install_handle(Kernel& kernel, Process& process, ObjectHead& object, Budget& stamp,
                            u64 badge, u32& handle);
 
-/// Closes one handle.
+/// Whether `count` more handles fit into the process's table, and the pages that it would grow by.
+bool room_for_handles(const Process& process, u32 count, u32& pages);
+
+/// Makes a copy of a handle in a message: on the chains of its object and its stamp, in no table.
+void copy_to_message(HandleSlot& copy, const HandleSlot& handle);
+
+/// Closes one handle; one in a message becomes empty.
 void close_handle(Kernel& kernel, HandleSlot& slot);
 
 /// Closes every handle that names the object.

@@ -113,8 +113,13 @@ void end_process(Kernel& kernel, Hart& self, Process& process, abi::ExitCause ca
     Thread* guilty = self.thread;
     if (cause != abi::ExitCause::killed && guilty != nullptr && guilty->process == &process &&
         guilty->current != nullptr) {
-        process.blamed = guilty->current->account;
+        const OpenCall& call = *guilty->current;
+        process.blamed = call.account;
+        process.blamed_labels =
+            call.caller == nullptr ? call.labels : call.caller->process->budget->labels;
     }
+    process.labels = process.budget->labels;
+    process.trusted = process.budget->budget_class == BudgetClass::system;
     for (u32 tid = 1; process.thread_count != 0; ++tid) {
         if (process.threads[tid] != nullptr) take_apart(kernel, self, *process.threads[tid]);
     }

@@ -25,6 +25,7 @@ class List {
   public:
     bool empty() const { return first_ == nullptr; }
     T* first() const { return owner(first_); }
+    T* last() const { return first_ == nullptr ? nullptr : owner(first_->previous); }
 
     /// The member after the one whose link this is; null at the end.
     T* after(const Link& link) const { return link.next == first_ ? nullptr : owner(link.next); }
@@ -46,6 +47,20 @@ class List {
     void push_front(T& item, Link& link) {
         push_back(item, link);
         first_ = &link;
+    }
+
+    /// Puts `item` in the place of the member whose link is `old`.
+    void replace(Link& old, T& item, Link& link) {
+        link.owner = &item;
+        if (old.next == &old) {
+            link.next = link.previous = &link;
+        } else {
+            link.next = old.next;
+            link.previous = old.previous;
+            link.next->previous = link.previous->next = &link;
+        }
+        if (first_ == &old) first_ = &link;
+        old.next = old.previous = nullptr;
     }
 
     void remove(Link& link) {

@@ -39,8 +39,8 @@ struct HandleSlot {
     u64 badge = 0;            ///< of an endpoint: 0 is the receive right
     HandleLink by_object;
     HandleLink by_stamp;
-    u16 pid = 0;    ///< the process whose table this is in
-    u16 index = 0;  ///< its place in that table
+    u16 pid = 0;    ///< the process whose table this is in; 0: it is in a message
+    u16 index = 0;  ///< its place in that table or message
 };
 
 }  // namespace ravelin

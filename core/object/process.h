@@ -48,6 +48,9 @@ struct Process {
     abi::ExitCause cause = abi::ExitCause::exited;
     u32 exit_code = 0;
     u64 blamed = 0;  ///< account
+    LabelSet blamed_labels;
+    LabelSet labels;       ///< its budget's, which may be gone when its notice is taken
+    bool trusted = false;  ///< that budget was a system-class one
 
     Space space;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/abi/calls.h"
+#include "core/assert.h"
 #include "core/port.h"
 
 namespace ravelin {
@@ -23,12 +24,19 @@ inline void write_pair(Port::Context& context, unsigned place, u64 value) {
 /// Ends a call: its status and up to three results; argument registers without a result become 0.
 inline void finish(Port::Context& context, abi::Status status, Word first = 0, Word second = 0,
                    Word third = 0) {
+    RAVELIN_ASSERT(abi::may_give(context.reg(0), status));
     context.set_reg(0, static_cast<Word>(status));
     context.set_reg(1, first);
     context.set_reg(2, second);
     context.set_reg(3, third);
     for (unsigned place = 4; place < 8; ++place)
         context.set_reg(place, 0);
+}
+
+/// Ends a receive: like finish, but register 3 keeps what became of the reply before it.
+inline void finish_receive(Port::Context& context, abi::Status status, Word kind = 0,
+                           Word brought = 0) {
+    finish(context, status, kind, brought, context.reg(3));
 }
 
 /// Ends a call whose one result is a 64-bit value.

@@ -4,6 +4,8 @@
 
 #include "core/abi/calls.h"
 #include "core/abi/limits.h"
+#include "core/memory/space.h"
+#include "core/object/labels.h"
 #include "core/object/object.h"
 #include "core/port.h"
 #include "core/time/heap.h"
@@ -28,6 +30,8 @@ struct OpenCall {
     Endpoint* endpoint = nullptr;  ///< null once destroyed
     u64 account = 0;               ///< of the caller's budget, for blame
     bool reported = false;         ///< abandoned, and the holder was told
+    PageRun lent;                  ///< in the caller's space; count 0: nothing
+    Word borrowed = 0;             ///< where the server has it
     Link server_link;              ///< in the server's `open_calls`
     Link holder_link;              ///< in the holder's `held`
     Link endpoint_link;            ///< in the endpoint's `open`
@@ -35,6 +39,7 @@ struct OpenCall {
     Link
         stamp_link;  ///< in `taken_under` of the stamp of the handle it came through, while the caller waits
     Budget* stamp = nullptr;
+    LabelSet labels;  ///< once abandoned: those of the budget the caller had
 };
 
 enum class ThreadState : u8 { ready, running, waiting };
@@ -48,9 +53,33 @@ struct Wait {
     Device* device = nullptr;      ///< of interrupt
     Budget* stamp = nullptr;       ///< of send and call: of the handle used
     u64 badge = 0;                 ///< of send and call
-    Link link;             ///< in the endpoint's receivers or senders, or the device's waiters
-    Link stamp_link;       ///< in the stamp's `queued_under`
-    Ticks until = kNever;  ///< when it times out
+    bool cargo = false;            ///< of send and call: the message carries more than words
+    Link link;       ///< in the endpoint's receivers, in a group's members, or the device's waiters
+    Link send_link;  ///< in a group's sends
+    Link stamp_link;           ///< in the stamp's `queued_under`
+    Thread* leader = nullptr;  ///< of the group its message waits in
+    Ticks until = kNever;      ///< when it times out
+};
+
+/// The messages of one fair group at one endpoint; see core/ipc/groups.h. In use in its leader alone.
+struct SenderGroup {
+    List<Thread> members;  ///< oldest first
+    List<Thread> sends;    ///< those that wait for no reply
+    u32 count = 0;
+    u64 hash = 0;
+    Thread* parent = nullptr;  ///< in the endpoint's tree
+    Thread* child[2] = {};
+    Link turn_link;       ///< in the endpoint's `groups`
+    Link send_turn_link;  ///< in its `send_groups`
+};
+
+/// What a message carries beside its words, while it is queued or handed over: copies of handles,
+/// each on its object's and its stamp's chain so that either's end empties it, and a run of pages out
+/// of the sender's reach.
+struct Cargo {
+    u32 handle_count = 0;
+    HandleSlot handles[abi::kMaxMessageHandles];
+    PageRun run;
 };
 
 struct Thread {
@@ -63,6 +92,8 @@ struct Thread {
     Wait wait;
     TimerNode
         timeout;  ///< may be armed earlier than `wait.until`, or for a wait that has ended: then it is stale
+    SenderGroup group;
+    Cargo cargo;
     OpenCall open;                ///< of a call another process took
     OpenCall* current = nullptr;  ///< the open call it works on: the one a crash blames
     List<OpenCall> held;          ///< open calls it took

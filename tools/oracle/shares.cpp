@@ -11,25 +11,26 @@ using abi::TraceKind;
 
 std::vector<Window> find_windows(const Replay& replay, std::string& error) {
     std::vector<Window> windows;
-    std::optional<std::uint64_t> open;
+    bool open = false;
+    std::uint64_t first = 0;
     for (const BudgetInfo& budget : replay.budgets) {
         if (budget.account != kWindowStarts && budget.account != kWindowEnds) {
             continue;
         }
-        if (open.has_value() == (budget.account == kWindowStarts)) {
+        if (open == (budget.account == kWindowStarts)) {
             error = fmt::format("the mark at record {} {} a window that is {}", budget.created,
                                 open ? "starts" : "ends", open ? "open" : "not open");
             return windows;
         }
         if (open) {
-            windows.push_back({.first = *open, .last = budget.created});
-            open.reset();
+            windows.push_back({.first = first, .last = budget.created});
         } else {
-            open = budget.created;
+            first = budget.created;
         }
+        open = !open;
     }
     if (open) {
-        error = fmt::format("the window that starts at record {} does not end", *open);
+        error = fmt::format("the window that starts at record {} does not end", first);
     }
     return windows;
 }

@@ -12,7 +12,9 @@ namespace {
 constexpr Word kHandlesPlace = 0;
 constexpr Word kSpecPlace = kHandlesPlace + abi::kMaxStartHandles * sizeof(u64);
 constexpr Word kUsagePlace = kSpecPlace + sizeof(abi::BudgetSpec);
-static_assert(kUsagePlace + sizeof(abi::BudgetUsage) <= kPageSize);
+constexpr Word kBodyPlace = kUsagePlace + sizeof(abi::BudgetUsage);
+constexpr Word kArrivalPlace = kBodyPlace + sizeof(abi::Body);
+static_assert(kArrivalPlace + sizeof(abi::Arrival) <= kPageSize);
 
 Registers arguments(abi::Call call) {
     Registers registers;
@@ -45,6 +47,52 @@ Message get_message(const Registers& registers) {
             .badge = registers.get64(abi::kBadgeRegister),
             .account = registers.get64(abi::kAccountRegister),
             .words = get_words(registers)};
+}
+
+// The body record of a message with these handles. More than fit are cut: the kernel says so.
+Word put_body(Word page, std::span<const u32> handles) {
+    abi::Body& body = *user_object<abi::Body>(page + kBodyPlace);
+    body = {.handle_count = handles.size(), .handles = {}};
+    for (std::size_t i = 0; i < handles.size() && i < abi::kMaxMessageHandles; ++i) {
+        body.handles[i] = handles[i];
+    }
+    return page + kBodyPlace;
+}
+
+HandleSet get_handles(u64 count, const u64* handles) {
+    HandleSet set;
+    set.count = static_cast<u32>(count);
+    for (u32 i = 0; i < set.count && i < abi::kMaxMessageHandles; ++i) {
+        set.at[i] = Handle{static_cast<u32>(handles[i])};
+    }
+    return set;
+}
+
+Delivery get_delivery(const Registers& registers, Word page) {
+    Delivery delivery;
+    delivery.message = get_message(registers);
+    if (registers.at[2] == 0) {
+        return delivery;
+    }
+    const abi::Arrival& arrival = *user_object<abi::Arrival>(page + kArrivalPlace);
+    delivery.handles = get_handles(arrival.handle_count, arrival.handles);
+    delivery.address = static_cast<Word>(arrival.address);
+    delivery.pages = static_cast<u32>(arrival.pages);
+    delivery.label_count = static_cast<u32>(arrival.label_count);
+    for (u32 i = 0; i < delivery.label_count && i < abi::kMaxLabels; ++i) {
+        delivery.labels[i] = arrival.labels[i];
+    }
+    return delivery;
+}
+
+void put_message(Registers& registers, const Endpoint& endpoint, const Words& words,
+                 const Cargo& cargo, Word body, Micros timeout) {
+    registers.at[1] = endpoint.index();
+    registers.put64(2, timeout.value);
+    registers.at[4] = body;
+    registers.at[5] = cargo.address;
+    registers.at[6] = cargo.pages;
+    put_words(registers, words);
 }
 
 // The handle in register 1 of a call that made one.
@@ -197,6 +245,15 @@ Result<Endpoint> mint(const Endpoint& source, u64 badge, const Budget* stamp) {
     return made<Endpoint>(registers);
 }
 
+Result<Endpoint> mint(u64 message, u64 badge, const Budget* stamp) {
+    Registers registers = arguments(abi::Call::mint);
+    registers.at[1] = static_cast<Word>(abi::MintSource::message);
+    registers.put64(2, message);
+    registers.put64(4, badge);
+    registers.at[6] = stamp == nullptr ? 0 : stamp->index();
+    return made<Endpoint>(registers);
+}
+
 Result<Words> call(const Endpoint& endpoint, const Words& words, Micros timeout) {
     Registers registers = arguments(abi::Call::call);
     registers.at[1] = endpoint.index();
@@ -253,6 +310,100 @@ Result<Message> reply_receive(u64 message, const Words& words, const Endpoint& e
     return get_message(registers);
 }
 
+CallEnd call(Records& records, const Endpoint& endpoint, const Words& words, const Cargo& cargo,
+             Micros timeout) {
+    const Word page = records.page();
+    CallEnd end;
+    if (page == 0) {
+        end.status = Status::out_of_memory;
+        return end;
+    }
+    Registers registers = arguments(abi::Call::call);
+    put_message(registers, endpoint, words, cargo, put_body(page, cargo.handles), timeout);
+    end.status = enter(registers);
+    end.lend = static_cast<abi::Lend>(registers.at[1]);
+    end.replied = registers.at[2] != 0;
+    if (end.replied) {
+        end.words = get_words(registers);
+        end.handles =
+            get_handles(registers.at[3], user_object<abi::Body>(page + kBodyPlace)->handles);
+    }
+    return end;
+}
+
+Outcome send(Records& records, const Endpoint& endpoint, const Words& words, const Cargo& cargo,
+             Micros timeout) {
+    const Word page = records.page();
+    if (page == 0) {
+        return Status::out_of_memory;
+    }
+    Registers registers = arguments(abi::Call::send);
+    put_message(registers, endpoint, words, cargo, put_body(page, cargo.handles), timeout);
+    return enter(registers);
+}
+
+Result<Delivery> receive(Records& records, const Endpoint& endpoint, u32 most_pages,
+                         Micros timeout) {
+    const Word page = records.page();
+    if (page == 0) {
+        return Status::out_of_memory;
+    }
+    Registers registers = arguments(abi::Call::receive);
+    registers.at[1] = endpoint.index();
+    registers.put64(2, timeout.value);
+    registers.at[4] = page + kArrivalPlace;
+    registers.at[5] = most_pages;
+    const Status status = enter(registers);
+    if (status != Status::ok) {
+        return status;
+    }
+    return get_delivery(registers, page);
+}
+
+Result<ReplyEnd> reply(Records& records, u64 message, const Words& words,
+                       std::span<const u32> handles) {
+    const Word page = records.page();
+    if (page == 0) {
+        return Status::out_of_memory;
+    }
+    Registers registers = arguments(abi::Call::reply);
+    registers.at[1] = put_body(page, handles);
+    registers.put64(abi::kMessageRegister, message);
+    put_words(registers, words);
+    const Status status = enter(registers);
+    if (status != Status::ok) {
+        return status;
+    }
+    return ReplyEnd{static_cast<abi::Reply>(registers.at[1]), static_cast<u32>(registers.at[2])};
+}
+
+Result<Delivery> reply_receive(Records& records, u64 message, const Words& words,
+                               std::span<const u32> handles, const Endpoint& endpoint,
+                               u32 most_pages, ReplyEnd& replied, Micros timeout) {
+    const Word page = records.page();
+    if (page == 0) {
+        return Status::out_of_memory;
+    }
+    Registers registers = arguments(abi::Call::reply_receive);
+    registers.at[1] = endpoint.index();
+    registers.put64(2, timeout.value);
+    registers.at[4] = page + kArrivalPlace;
+    registers.at[5] = most_pages;
+    registers.at[6] = put_body(page, handles);
+    registers.put64(abi::kMessageRegister, message);
+    put_words(registers, words);
+    const Status status = enter(registers);
+    const Word end = registers.at[3];
+    if (end != 0) {
+        replied = {static_cast<abi::Reply>(end & ((1u << abi::kReplyMaskShift) - 1)),
+                   static_cast<u32>(end >> abi::kReplyMaskShift)};
+    }
+    if (status != Status::ok) {
+        return status;
+    }
+    return get_delivery(registers, page);
+}
+
 Outcome serve(u64 message) {
     Registers registers = arguments(abi::Call::serve);
     registers.put64(abi::kMessageRegister, message);
@@ -270,13 +421,17 @@ Result<Budget> budget_create(Records& records, const Budget& parent, const Budge
     if (page == 0) {
         return Status::out_of_memory;
     }
-    *user_object<abi::BudgetSpec>(page + kSpecPlace) = {.pages = limits.pages,
-                                                        .processes = limits.processes,
-                                                        .weight = limits.weight,
-                                                        .label_count = 0,
-                                                        .labels = {},
-                                                        .account = limits.account,
-                                                        .deadline = limits.deadline.value};
+    abi::BudgetSpec& spec = *user_object<abi::BudgetSpec>(page + kSpecPlace);
+    spec = {.pages = limits.pages,
+            .processes = limits.processes,
+            .weight = limits.weight,
+            .label_count = limits.labels.size(),
+            .labels = {},
+            .account = limits.account,
+            .deadline = limits.deadline.value};
+    for (std::size_t i = 0; i < limits.labels.size() && i < abi::kMaxLabels; ++i) {
+        spec.labels[i] = limits.labels[i];
+    }
     Registers registers = arguments(abi::Call::budget_create);
     registers.at[1] = parent.index();
     registers.at[2] = page + kSpecPlace;

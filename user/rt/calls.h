@@ -43,6 +43,49 @@ struct BudgetLimits {
     u64 weight = 0;
     u64 account = 0;  ///< only under a parent that has none
     Micros deadline = kForever;
+    std::span<const u64> labels =
+        {};  ///< at least the parent's; more only for a system-class caller
+};
+
+/// What a message carries beside its words: copies of this process's handles, at most
+/// abi::kMaxMessageHandles, and whole pages of this process's own writable memory.
+struct Cargo {
+    std::span<const u32> handles = {};
+    Word address = 0;
+    u32 pages = 0;
+};
+
+/// Handles that came in a message, each closing itself: move out what is to stay.
+struct HandleSet {
+    u32 count = 0;
+    Handle at[abi::kMaxMessageHandles];  ///< one that names nothing was revoked, or did not fit
+};
+
+/// What a receive took, whole.
+struct Delivery {
+    Message message;
+    HandleSet handles;
+    Word address = 0;  ///< of pages lent by a call, until its reply, or given by a send, for good
+    u32 pages = 0;
+    u32 label_count = 0;
+    u64 labels[abi::kMaxLabels] = {};  ///< the sender's
+};
+
+/// How a call ended. The lend's fate is told whatever the status.
+struct CallEnd {
+    Status status = Status::ok;
+    abi::Lend lend = abi::Lend::none;
+    bool replied = false;
+    Words words;        ///< if replied
+    HandleSet handles;  ///< if replied
+
+    bool ok() const { return status == Status::ok; }
+};
+
+/// What became of a reply, and which of its handles arrived, a bit each.
+struct ReplyEnd {
+    abi::Reply outcome = abi::Reply::delivered;
+    u32 mask = 0;
 };
 
 /// One page of user memory for the records of one thread, mapped at the first use and unmapped with
@@ -100,6 +143,10 @@ Result<Endpoint> endpoint_create();
 /// when `stamp` (a budget at or below the source's own stamp) is destroyed.
 Result<Endpoint> mint(const Endpoint& source, u64 badge, const Budget* stamp = nullptr);
 
+/// The same from the call `message` that this process has open: the handle sends to the endpoint
+/// that the call came through.
+Result<Endpoint> mint(u64 message, u64 badge, const Budget* stamp = nullptr);
+
 /// Sends and waits for the reply.
 Result<Words> call(const Endpoint& endpoint, const Words& words, Micros timeout = kForever);
 
@@ -114,6 +161,25 @@ Result<abi::Reply> reply(u64 message, const Words& words);
 /// Answers the call `message` and receives, in one entry.
 Result<Message> reply_receive(u64 message, const Words& words, const Endpoint& endpoint,
                               Micros timeout = kForever);
+
+/// As the plain ones, with handles and pages. A call lends its pages until the reply; a send gives
+/// them away.
+CallEnd call(Records& records, const Endpoint& endpoint, const Words& words, const Cargo& cargo,
+             Micros timeout = kForever);
+Outcome send(Records& records, const Endpoint& endpoint, const Words& words, const Cargo& cargo,
+             Micros timeout = kForever);
+
+/// Takes messages with all they carry, of sends with at most `most_pages`.
+Result<Delivery> receive(Records& records, const Endpoint& endpoint, u32 most_pages,
+                         Micros timeout = kForever);
+
+Result<ReplyEnd> reply(Records& records, u64 message, const Words& words,
+                       std::span<const u32> handles);
+
+/// `replied` says what became of the reply if one was made, whatever the receive gives.
+Result<Delivery> reply_receive(Records& records, u64 message, const Words& words,
+                               std::span<const u32> handles, const Endpoint& endpoint,
+                               u32 most_pages, ReplyEnd& replied, Micros timeout = kForever);
 
 /// Makes the taken call `message` the one that this thread works for.
 Outcome serve(u64 message);

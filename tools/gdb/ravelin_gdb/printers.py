@@ -71,7 +71,7 @@ def process_text(value):
 
 def endpoint_text(value):
     counts = []
-    for field, kind in (("receivers", "Thread"), ("senders", "Thread"), ("open", "OpenCall"),
+    for field, kind in (("receivers", "Thread"), ("groups", "Thread"), ("open", "OpenCall"),
                         ("notices", "Process")):
         count = sum(1 for _ in model.listed(value[field], kind))
         if count:
