@@ -55,7 +55,9 @@ void Replayer::on_enter(std::uint64_t at, const TraceRecord& r) {
     if (hart.run && hart.runner) {
         Run& run = out_.runs[*hart.run];
         run.trapped = r.x;
-        const std::uint64_t late = r.x > hart.slice_end ? r.x - hart.slice_end : 0;
+        // What its own call held the kernel for past that end is no user time.
+        const std::uint64_t due = std::max(hart.slice_end, hart.left);
+        const std::uint64_t late = r.x > due ? r.x - due : 0;
         out_.late_longest = std::max(out_.late_longest, late);
         if (options_.late_ticks && late > *options_.late_ticks) {
             reject("slice",

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -71,6 +72,137 @@ std::uint64_t harts_that_ran(const Replay& replay) {
     return harts.size();
 }
 
+/// Threads that a deadline's destruction took off their hart in the middle of a slice.
+std::uint64_t preempted_mid_slice(const Replay& replay, const Window& window) {
+    return static_cast<std::uint64_t>(
+        std::count_if(replay.runs.begin(), replay.runs.end(), [&window](const Run& run) {
+            return within(run.lost, window) && run.how == TraceLeave::preempted &&
+                   run.trapped < run.slice_end;
+        }));
+}
+
+std::uint64_t stale_waits(const Trace& trace, const Window& window) {
+    std::uint64_t found = 0;
+    for (std::uint64_t place = window.first; place < window.last; ++place) {
+        const abi::TraceRecord& record = trace.records[place];
+        found += static_cast<abi::TraceKind>(record.kind) == abi::TraceKind::expire &&
+                         static_cast<abi::TraceExpiry>(record.what) == abi::TraceExpiry::stale
+                     ? 1
+                     : 0;
+    }
+    return found;
+}
+
+/// Ticks from taking the lock to the return of each timer interrupt that ended a slice and found
+/// nothing due, without the audits, ascending.
+std::vector<std::uint64_t> slice_end_sections(const Trace& trace, const Window& window) {
+    std::vector<std::uint64_t> sections;
+    bool timer = false;  // this entry is a timer interrupt of a running thread
+    bool ended = false;  // and its slice was over
+    std::uint64_t locked = 0;
+    std::uint64_t audits = 0;
+    for (std::uint64_t place = window.first; place < window.last; ++place) {
+        const abi::TraceRecord& record = trace.records[place];
+        switch (static_cast<abi::TraceKind>(record.kind)) {
+        case abi::TraceKind::enter:
+            timer = static_cast<abi::TraceCause>(record.what & 0xff) == abi::TraceCause::timer &&
+                    record.id != 0;
+            ended = false;
+            locked = record.y;
+            audits = 0;
+            break;
+        case abi::TraceKind::requeue: ended = timer; break;
+        case abi::TraceKind::expire: timer = ended = false; break;
+        case abi::TraceKind::charge:
+            audits += record.what == static_cast<std::uint16_t>(TraceCharge::audit) ? record.x : 0;
+            break;
+        case abi::TraceKind::leave:
+            if (ended) {
+                sections.push_back(record.x - locked - audits);
+            }
+            break;
+        default: break;
+        }
+    }
+    std::sort(sections.begin(), sections.end());
+    return sections;
+}
+
+std::uint64_t budgets_that_ran(const Replay& replay) {
+    std::unordered_set<std::uint64_t> budgets;
+    for (const Run& run : replay.runs) {
+        if (run.user != 0) {
+            budgets.insert(run.budget);
+        }
+    }
+    return budgets.size();
+}
+
+/// The longest time from when a budget that had destroyed another by call lost its hart to its next pick.
+std::uint64_t destroyer_away(const Trace& trace, const Window& window) {
+    std::uint64_t longest = 0;
+    std::unordered_set<std::uint64_t> destroyed;             // and have their hart still
+    std::unordered_map<std::uint64_t, std::uint64_t> waits;  // since when, by budget
+    std::uint64_t caller = 0;
+    std::uint64_t now = 0;
+    for (std::uint64_t place = window.first; place < window.last; ++place) {
+        const abi::TraceRecord& record = trace.records[place];
+        switch (static_cast<abi::TraceKind>(record.kind)) {
+        case abi::TraceKind::enter:
+            caller = static_cast<abi::TraceCause>(record.what & 0xff) == abi::TraceCause::call
+                         ? record.id
+                         : 0;
+            now = record.y;
+            break;
+        case abi::TraceKind::destroy_begin:
+            if (record.what == 0 && caller != 0) {
+                destroyed.insert(caller);
+            }
+            break;
+        case abi::TraceKind::requeue:
+            if (destroyed.erase(record.id) != 0) {
+                waits[record.id] = now;
+            }
+            break;
+        case abi::TraceKind::pick:
+            if (const auto found = waits.find(record.id); found != waits.end()) {
+                longest = std::max(longest, now - found->second);
+                waits.erase(found);
+            }
+            break;
+        default: break;
+        }
+    }
+    return longest;
+}
+
+/// The most often one other budget was picked between the first wake of a budget made in the window and
+/// its first pick.
+std::uint64_t newborn_passed(const Trace& trace, const Window& window) {
+    std::uint64_t most = 0;
+    std::unordered_set<std::uint64_t> born;
+    std::map<std::uint64_t, std::unordered_map<std::uint64_t, std::uint64_t>> passed;
+    for (std::uint64_t place = window.first; place < window.last; ++place) {
+        const abi::TraceRecord& record = trace.records[place];
+        switch (static_cast<abi::TraceKind>(record.kind)) {
+        case abi::TraceKind::create: born.insert(record.id); break;
+        case abi::TraceKind::wake:
+            if (born.erase(record.id) != 0) {
+                passed[record.id];
+            }
+            break;
+        case abi::TraceKind::pick:
+            passed.erase(record.id);
+            for (auto& [waiting, picks] : passed) {
+                most = std::max(most, ++picks[record.id]);
+            }
+            break;
+        default: break;
+        }
+    }
+    return most;
+}
+
 double microseconds(const Trace& trace, std::uint64_t ticks) {
     return 1e6 * static_cast<double>(ticks) / static_cast<double>(trace.head.timebase);
 }
@@ -85,6 +217,9 @@ const std::vector<FigureName>& figure_names() {
         {"weight_changes", "carves and returns"},
         {"uncaps", "lifts out of the cap set"},
         {"deadlines", "destructions by a deadline"},
+        {"preempted", "threads that a deadline took off their hart before their slice's end"},
+        {"stale_waits",
+         "waits found to have ended before their time came, of the window with the most"},
         {"nobody", "kernel time charged to nobody, per 1000 of hart time"},
         {"nobody_kick", "of it: software interrupts that found nothing"},
         {"nobody_nothing", "of it: timer interrupts that found nothing and ended no slice"},
@@ -103,7 +238,18 @@ const std::vector<FigureName>& figure_names() {
                                "other accounts, per 1000 "
                                "of its own charges, of all windows"},
         {"slice_overrun", "the most user time past a slice's end"},
+        {"destroyer_away",
+         "the longest a budget that had destroyed another by call waited for its next "
+         "pick"},
+        {"newborn_passed",
+         "the most often one other budget was picked between a new budget's first wake "
+         "and its first pick"},
+        {"budgets_ran", "budgets that ran user code", true},
         {"section_longest", "the longest lock section behind the boot"},
+        {"slice_end_p99",
+         "the 99th percentile of the lock sections of timer interrupts that ended a "
+         "slice"},
+        {"slice_end_longest", "the longest of them"},
         {"interrupts_most", "entries by a timer, a kick or a device, of the hart with the most"},
         {"hand_overs", "times the lock went to another hart for an entry that found nothing due"},
         {"claims", "device interrupts taken", true},
@@ -162,6 +308,15 @@ std::vector<Figure> figures(const Trace& trace, const Replay& replay,
     for (const Window& other : windows) {
         foreign_most = std::max(foreign_most, foreign_timer_most(trace, replay, other));
     }
+    std::uint64_t stale_most = stale_waits(trace, window);
+    std::uint64_t preempted = windows.empty() ? preempted_mid_slice(replay, window) : 0;
+    for (const Window& one : windows) {
+        stale_most = std::max(stale_most, stale_waits(trace, one));
+        preempted += preempted_mid_slice(replay, one);
+    }
+    const std::vector<std::uint64_t> slice_ends = slice_end_sections(trace, window);
+    const std::uint64_t slice_end_p99 =
+        slice_ends.empty() ? 0 : slice_ends[(slice_ends.size() - 1) * 99 / 100];
     const Tally sum = tally(trace, window.first, window.last);
     const auto nobody = [&](TraceCharge what) {
         return sum.nobody_by_charge[static_cast<std::size_t>(what)];
@@ -188,6 +343,8 @@ std::vector<Figure> figures(const Trace& trace, const Replay& replay,
         {"weight_changes", count(replay.weight_changes), ""},
         {"uncaps", count(replay.uncaps), ""},
         {"deadlines", count(replay.deadlines), ""},
+        {"preempted", count(preempted), ""},
+        {"stale_waits", count(stale_most), ""},
         {"nobody", part(unpaid), "per 1000"},
         {"nobody_kick", part(nobody(TraceCharge::kick)), "per 1000"},
         {"nobody_nothing", part(nobody(TraceCharge::nothing)), "per 1000"},
@@ -202,7 +359,13 @@ std::vector<Figure> figures(const Trace& trace, const Replay& replay,
         {"foreign_timer", part(sum.foreign_timer_ticks), "per 1000"},
         {"foreign_timer_most", foreign_most, "per 1000"},
         {"slice_overrun", microseconds(trace, replay.late_longest), "us"},
+        {"destroyer_away", microseconds(trace, destroyer_away(trace, window)), "us"},
+        {"newborn_passed", count(newborn_passed(trace, window)), ""},
+        {"budgets_ran", count(budgets_that_ran(replay)), ""},
         {"section_longest", microseconds(trace, replay.section_longest), "us"},
+        {"slice_end_p99", microseconds(trace, slice_end_p99), "us"},
+        {"slice_end_longest", microseconds(trace, slice_ends.empty() ? 0 : slice_ends.back()),
+         "us"},
         {"interrupts_most", count(entries.interrupts_most), ""},
         {"hand_overs", count(entries.hand_overs), ""},
         {"claims", count(replay.claims), ""},
