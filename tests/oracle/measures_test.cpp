@@ -291,5 +291,170 @@ TEST(Figures, InterruptsAndHandOversOfTheLock) {
     EXPECT_EQ(figure_of(trace, "hand_overs"), 2);
 }
 
+/// A trace written by hand, entry by entry, of one hart at 10 MHz.
+class Script {
+  public:
+    Script() {
+        trace.head.timebase = 10'000'000;
+        trace.head.harts = 1;
+    }
+
+    void enter(std::uint64_t time, abi::TraceCause cause, std::uint64_t interrupted) {
+        ++entry_;
+        now_ = time;
+        add(abi::TraceKind::enter, interrupted, time, time, static_cast<std::uint16_t>(cause));
+    }
+    void add(abi::TraceKind kind, std::uint64_t id, std::uint64_t x = 0, std::uint64_t y = 0,
+             std::uint16_t what = 0) {
+        trace.records.push_back({.x = x,
+                                 .y = y,
+                                 .id = id,
+                                 .entry = entry_,
+                                 .kind = static_cast<std::uint8_t>(kind),
+                                 .hart = 0,
+                                 .what = what});
+    }
+    /// The entry's return, `ticks` behind its beginning.
+    void leave(std::uint64_t id, std::uint64_t ticks) {
+        add(abi::TraceKind::leave, id, now_ + ticks);
+    }
+
+    oracle::Trace trace;
+
+  private:
+    std::uint32_t entry_ = 0;
+    std::uint64_t now_ = 0;
+};
+
+TEST(Figures, SectionsOfSliceEnds) {
+    Script script;
+    const auto slice_end = [&](std::uint64_t time, std::uint64_t ticks) {
+        script.enter(time, abi::TraceCause::timer, 5);
+        script.add(abi::TraceKind::requeue, 5);
+        script.leave(5, ticks);
+    };
+    for (std::uint64_t i = 1; i <= 100; ++i) {
+        slice_end(10'000 * i, 10 * i);
+    }
+    EXPECT_EQ(figure_of(script.trace, "slice_end_longest"), 100) << "1000 ticks";
+    EXPECT_EQ(figure_of(script.trace, "slice_end_p99"), 99);
+    // None of these is one: a call, an interrupt that finds something due, one that ends no slice.
+    script.enter(2'000'000, abi::TraceCause::call, 5);
+    script.add(abi::TraceKind::requeue, 5);
+    script.leave(5, 5'000);
+    script.enter(2'010'000, abi::TraceCause::timer, 5);
+    script.add(abi::TraceKind::expire, 6);
+    script.add(abi::TraceKind::requeue, 5);
+    script.leave(5, 5'000);
+    script.enter(2'020'000, abi::TraceCause::timer, 5);
+    script.leave(5, 5'000);
+    EXPECT_EQ(figure_of(script.trace, "slice_end_longest"), 100);
+    // An audit is not the slice end's.
+    script.enter(2'030'000, abi::TraceCause::timer, 5);
+    script.add(abi::TraceKind::requeue, 5);
+    script.add(abi::TraceKind::charge, 0, 4'000, 0,
+               static_cast<std::uint16_t>(abi::TraceCharge::audit));
+    script.leave(5, 5'010);
+    EXPECT_EQ(figure_of(script.trace, "slice_end_longest"), 101);
+}
+
+TEST(Figures, TheDestroyersWaitForItsNextPick) {
+    Script script;
+    const auto destroys = [&](std::uint64_t time, std::uint16_t by_deadline) {
+        script.enter(time, abi::TraceCause::call, 5);
+        script.add(abi::TraceKind::destroy_begin, 9, time, 0, by_deadline);
+        script.leave(5, 100);
+    };
+    const auto hands_over = [&](std::uint64_t time, std::uint64_t from, std::uint64_t to) {
+        script.enter(time, abi::TraceCause::timer, from);
+        script.add(abi::TraceKind::requeue, from);
+        script.add(abi::TraceKind::pick, to);
+        script.leave(to, 10);
+    };
+    destroys(1'000, 0);
+    hands_over(11'000, 5, 6);
+    hands_over(21'000, 6, 7);
+    hands_over(31'000, 7, 5);
+    EXPECT_EQ(figure_of(script.trace, "destroyer_away"), 2'000);
+    // Only the first wait behind a destruction counts, and no deadline's.
+    hands_over(41'000, 5, 6);
+    hands_over(141'000, 6, 5);
+    destroys(142'000, 1);
+    hands_over(151'000, 5, 6);
+    hands_over(251'000, 6, 5);
+    EXPECT_EQ(figure_of(script.trace, "destroyer_away"), 2'000);
+}
+
+TEST(Figures, PicksAheadOfANewborns) {
+    Script script;
+    script.enter(1'000, abi::TraceCause::call, 5);
+    script.add(abi::TraceKind::create, 9, 5);
+    script.add(abi::TraceKind::pick, 6);
+    script.add(abi::TraceKind::pick, 6);
+    EXPECT_EQ(figure_of(script.trace, "newborn_passed"), 0) << "it had no thread";
+    script.add(abi::TraceKind::wake, 9);
+    script.add(abi::TraceKind::pick, 6);
+    script.add(abi::TraceKind::pick, 7);
+    EXPECT_EQ(figure_of(script.trace, "newborn_passed"), 1);
+    script.add(abi::TraceKind::pick, 6);
+    script.add(abi::TraceKind::pick, 9);
+    script.add(abi::TraceKind::pick, 6);
+    EXPECT_EQ(figure_of(script.trace, "newborn_passed"), 2);
+    script.add(abi::TraceKind::wake, 9);
+    script.add(abi::TraceKind::pick, 6);
+    script.add(abi::TraceKind::pick, 6);
+    script.add(abi::TraceKind::pick, 6);
+    EXPECT_EQ(figure_of(script.trace, "newborn_passed"), 2) << "a later wake is no newborn's";
+}
+
+TEST(Figures, StaleWaitsOfTheWindowWithTheMost) {
+    Script script;
+    const auto expire = [&](abi::TraceExpiry what) {
+        script.add(abi::TraceKind::expire, 5, 0, 0, static_cast<std::uint16_t>(what));
+    };
+    expire(abi::TraceExpiry::stale);
+    expire(abi::TraceExpiry::timeout);
+    expire(abi::TraceExpiry::stale);
+    expire(abi::TraceExpiry::deadline);
+    expire(abi::TraceExpiry::stale);
+    EXPECT_EQ(figure_of(script.trace, "stale_waits"), 3);
+    const oracle::Window two[] = {{.first = 0, .last = 2}, {.first = 2, .last = 5}};
+    for (const oracle::Figure& figure : oracle::figures(script.trace, {}, two)) {
+        if (figure.name == "stale_waits") {
+            EXPECT_EQ(figure.value, 2);
+        }
+    }
+}
+
+TEST(Figures, ThreadsTakenOffInTheMiddleOfTheirSlice) {
+    Script script;
+    for (int i = 0; i < 10; ++i) {
+        script.add(abi::TraceKind::arm, 0);
+    }
+    oracle::Replay replay;
+    const auto run = [&](std::uint64_t budget, std::uint64_t lost, std::uint64_t trapped,
+                         abi::TraceLeave how) {
+        replay.runs.push_back({.budget = budget,
+                               .lost = lost,
+                               .user = 5,
+                               .slice_end = 1'000,
+                               .trapped = trapped,
+                               .how = how});
+    };
+    run(5, 3, 900, abi::TraceLeave::preempted);
+    run(5, 4, 1'000, abi::TraceLeave::preempted);
+    run(6, 5, 900, abi::TraceLeave::slice_end);
+    run(6, 20, 900, abi::TraceLeave::preempted);
+    const oracle::Window window{.first = 0, .last = 10};
+    for (const oracle::Figure& figure : oracle::figures(script.trace, replay, {{window}})) {
+        if (figure.name == "preempted") {
+            EXPECT_EQ(figure.value, 1);
+        }
+        if (figure.name == "budgets_ran") {
+            EXPECT_EQ(figure.value, 2);
+        }
+    }
+}
+
 }  // namespace
 }  // namespace ravelin

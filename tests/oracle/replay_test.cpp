@@ -48,6 +48,34 @@ TEST(Replay, TheLongestSectionLeavesTheBootOut) {
     EXPECT_EQ(oracle::replay(trace, {.late_ticks = 100}).section_longest, before);
 }
 
+// What a thread's own call holds the kernel for past its slice's end is no user time; what it runs on for
+// behind that is.
+TEST(Replay, ACallThatOutlastsItsSlice) {
+    const oracle::Trace sound = trace_of(sim::spinners(1, {100, 100}));
+    // The first slice's end that interrupts a running thread.
+    const auto end = std::ranges::find_if(sound.records, [](const abi::TraceRecord& r) {
+        return test::is(r, abi::TraceKind::enter) &&
+               static_cast<abi::TraceCause>(r.what & 0xff) == abi::TraceCause::timer && r.id != 0;
+    });
+    ASSERT_NE(end, sound.records.end());
+    const auto at = static_cast<std::size_t>(end - sound.records.begin());
+    const auto longest = [&](std::uint64_t left, std::uint64_t trapped) {
+        oracle::Trace trace = sound;
+        std::size_t leave = at;
+        while (!test::is(trace.records[leave], abi::TraceKind::leave) ||
+               trace.records[leave].id != trace.records[at].id) {
+            --leave;
+        }
+        const std::uint64_t slice_end = trace.records[leave].y;
+        trace.records[leave].x = slice_end + left;
+        trace.records[at].x = trace.records[at].y = slice_end + trapped;
+        trace.records.resize(at + 1);
+        return oracle::replay(trace, {}).late_longest;
+    };
+    EXPECT_EQ(longest(500, 501), 1U);
+    EXPECT_EQ(longest(500, 700), 200U);
+}
+
 TEST(Replay, OneHeavyBudgetIsCappedAndUncapped) {
     sim::Plan plan = sim::spinners(2, {900, 100}, 20);
     plan.script.push_back(sim::Spawn{.budget = "spinner 1", .behaviour = {}, .threads = 2});
