@@ -42,8 +42,17 @@ PROBES = [
 NOT_JUDGED = {"run", "console", "trace", "case"}
 
 
-def judge(arguments, root, fault, case, harts):
-    """Runs a case. Returns (passed, the first check that rejected it or "", why)."""
+def tree(arguments, folder):
+    """A tree in which the bench finds the planted kernel where it looks for the hosted one."""
+    port = folder / "build" / "hosted-checked" / "port-hosted"
+    port.mkdir(parents=True)
+    (folder / "tests").symlink_to(arguments.root / "tests")
+    (port / "ravelin-hosted-run").symlink_to(arguments.planted)
+    return folder
+
+
+def failures(arguments, root, fault, case, harts):
+    """Runs a case. Returns (passed, the checks that rejected it with what they found, why)."""
     environment = dict(os.environ)
     environment.pop("RAVELIN_PLANT", None)
     if fault:
@@ -55,14 +64,23 @@ def judge(arguments, root, fault, case, harts):
         env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120,
         check=False)
     if not result.exists():
-        return False, "", "the bench wrote no result"
+        return False, {}, "the bench wrote no result"
     outcome = json.loads(result.read_text())["results"][0]
     if outcome["verdict"] == "pass":
-        return True, "", ""
+        return True, {}, ""
+    found = {}
     for failure in outcome["failures"]:
         if failure["check"] not in NOT_JUDGED:
-            return False, failure["check"], failure["reason"]
-    return False, "", outcome["reason"]
+            found.setdefault(failure["check"], failure["reason"])
+    return False, found, outcome["reason"]
+
+
+def judge(arguments, root, fault, case, harts):
+    """Runs a case. Returns (passed, the first check that rejected it or "", why)."""
+    passed, found, why = failures(arguments, root, fault, case, harts)
+    for check, reason in found.items():
+        return False, check, reason
+    return passed, "", why
 
 
 def main():
@@ -74,12 +92,7 @@ def main():
     listed = subprocess.run([arguments.list], capture_output=True, text=True, check=True).stdout
     faults = [line.split()[1] for line in listed.splitlines() if line.split()[0] == arguments.kind]
     with tempfile.TemporaryDirectory() as folder:
-        # A tree in which the bench finds the planted kernel where it looks for the hosted one.
-        root = pathlib.Path(folder)
-        port = root / "build" / "hosted-checked" / "port-hosted"
-        port.mkdir(parents=True)
-        (root / "tests").symlink_to(arguments.root / "tests")
-        (port / "ravelin-hosted-run").symlink_to(arguments.planted)
+        root = tree(arguments, pathlib.Path(folder))
         for case, harts in PROBES:
             passed, check, why = judge(arguments, root, "", case, harts)
             if not passed:
