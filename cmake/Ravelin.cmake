@@ -194,7 +194,10 @@ function(ravelin_test name suite)
         target_link_libraries(${name}
             PRIVATE ravelin-warnings ${arg_LIBRARIES} GTest::gmock GTest::gtest_main)
         # Half of a test file's compilation is the headers that its neighbours read too.
-        set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+        list(LENGTH arg_SOURCES files)
+        if(files GREATER 1)
+            set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+        endif()
         if((lane AND NOT in_lane) OR NOT RAVELIN_CHECKED)
             set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL TRUE)
         endif()
