@@ -17,7 +17,7 @@ import tomllib
 
 import plant
 
-PREFIXES = ("sched-", "smp-", "irq-", "deadline-", "idle-")
+PREFIXES = ("sched-", "smp-", "irq-", "deadline-", "idle-", "asid-", "all-together")
 ALL_PORTS = ["hosted", "rv64", "rv32"]
 NEGATIVE = re.compile(r"(\d+) harts?, `(\w+)`: (\w+)")
 

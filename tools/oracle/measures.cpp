@@ -226,6 +226,7 @@ const std::vector<FigureName>& figure_names() {
         {"nobody_no_pick", "of it: picks of nothing"},
         {"nobody_boot", "of it: before a hart's first return"},
         {"nobody_interrupt", "of it: device interrupts with no owner"},
+        {"nobody_lock_wait", "of it: waits for the kernel lock that began in idle"},
         {"nobody_other", "of it: all else"},
         {"idle", "idle time, per 1000 of hart time"},
         {"audits", "audits and waits behind them, per 1000 of hart time"},
@@ -332,7 +333,7 @@ std::vector<Figure> figures(const Trace& trace, const Replay& replay,
     unpaid -= nobody(TraceCharge::idle) + audits;
     const std::uint64_t known = nobody(TraceCharge::kick) + nobody(TraceCharge::nothing) +
                                 nobody(TraceCharge::no_pick) + nobody(TraceCharge::boot) +
-                                nobody(TraceCharge::interrupt);
+                                nobody(TraceCharge::interrupt) + nobody(TraceCharge::lock_wait);
     const Entries entries = entries_in(trace, window);
     const auto count = [](std::uint64_t n) { return static_cast<double>(n); };
     const auto part = [&](std::uint64_t ticks) { return per_thousand(ticks, sum.hart_ticks); };
@@ -351,6 +352,7 @@ std::vector<Figure> figures(const Trace& trace, const Replay& replay,
         {"nobody_no_pick", part(nobody(TraceCharge::no_pick)), "per 1000"},
         {"nobody_boot", part(nobody(TraceCharge::boot)), "per 1000"},
         {"nobody_interrupt", part(nobody(TraceCharge::interrupt)), "per 1000"},
+        {"nobody_lock_wait", part(nobody(TraceCharge::lock_wait)), "per 1000"},
         {"nobody_other", part(unpaid - known), "per 1000"},
         {"idle", part(nobody(TraceCharge::idle)), "per 1000"},
         {"audits", part(audits), "per 1000"},
