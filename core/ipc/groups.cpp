@@ -7,8 +7,6 @@ namespace ravelin::ipc {
 
 namespace {
 
-constexpr u32 kHashBits = 64;
-
 const Budget& sender_budget(const Thread& thread) {
     return *thread.process->budget;
 }
@@ -35,41 +33,6 @@ bool same_group(const Budget& one, const Budget& other) {
     return one.account == 0 ? &one == &other : one.labels == other.labels;
 }
 
-// Which child of a node at `depth` a hash goes to. Below the last bit there is one side only, for
-// groups whose whole hashes are equal.
-u32 side_of(u64 hash, u32 depth) {
-    return depth >= kHashBits ? 0 : static_cast<u32>(hash >> (kHashBits - 1 - depth) & 1);
-}
-
-// The pointer in the tree that leads to a group.
-Thread*& place_of(Endpoint& endpoint, Thread& leader) {
-    Thread* parent = leader.group.parent;
-    if (parent == nullptr) return endpoint.tree;
-    return parent->group.child[0] == &leader ? parent->group.child[0] : parent->group.child[1];
-}
-
-// Puts `fresh` at the place of `old` in the tree, or nothing.
-void take_place(Endpoint& endpoint, Thread& old, Thread* fresh) {
-    place_of(endpoint, old) = fresh;
-    if (fresh == nullptr) return;
-    fresh->group.parent = old.group.parent;
-    for (u32 side = 0; side < 2; ++side) {
-        Thread* child = old.group.child[side];
-        fresh->group.child[side] = child;
-        if (child != nullptr) child->group.parent = fresh;
-    }
-}
-
-// A group leaves the tree: the lowest below it, whose hash begins with the same bits, takes its place.
-void leave_tree(Endpoint& endpoint, Thread& leader) {
-    Thread* lowest = &leader;
-    while (Thread* child =
-               lowest->group.child[0] != nullptr ? lowest->group.child[0] : lowest->group.child[1])
-        lowest = child;
-    place_of(endpoint, *lowest) = nullptr;
-    if (lowest != &leader) take_place(endpoint, leader, lowest);
-}
-
 // The leader goes: the newest member leads from now on.
 void hand_on(Endpoint& endpoint, Thread& leader) {
     SenderGroup& old = leader.group;
@@ -78,8 +41,7 @@ void hand_on(Endpoint& endpoint, Thread& leader) {
     fresh.members = old.members;
     fresh.sends = old.sends;
     fresh.count = old.count;
-    fresh.hash = old.hash;
-    take_place(endpoint, leader, &heir);
+    endpoint.leaders.replace(old.node, heir, fresh.node);
     endpoint.groups.replace(old.turn_link, heir, fresh.turn_link);
     if (old.send_turn_link.linked())
         endpoint.send_groups.replace(old.send_turn_link, heir, fresh.send_turn_link);
@@ -95,21 +57,12 @@ bool enqueue(Kernel& kernel, Thread& sender) {
     Endpoint& endpoint = *sender.wait.endpoint;
     const Budget& budget = sender_budget(sender);
     u64 hash = hash_of(kernel, budget);
-    Thread* parent = nullptr;
-    Thread* leader = endpoint.tree;
-    u32 side = 0;
-    for (u32 depth = 0; leader != nullptr; ++depth) {
-        if (leader->group.hash == hash && same_group(sender_budget(*leader), budget)) break;
-        parent = leader;
-        side = side_of(hash, depth);
-        leader = leader->group.child[side];
-    }
+    Thread* leader = endpoint.leaders.find(
+        hash, [&](const Thread& other) { return same_group(sender_budget(other), budget); });
     if (leader == nullptr) {
         leader = &sender;
         sender.group = {};
-        sender.group.hash = hash;
-        sender.group.parent = parent;
-        (parent == nullptr ? endpoint.tree : parent->group.child[side]) = &sender;
+        endpoint.leaders.insert(sender, sender.group.node, hash);
         endpoint.groups.push_back(sender, sender.group.turn_link);
     }
     SenderGroup& group = leader->group;
@@ -136,7 +89,7 @@ void dequeue(Thread& sender) {
     }
     sender.wait.leader = nullptr;
     if (group.count == 0) {
-        leave_tree(endpoint, leader);
+        endpoint.leaders.remove(leader.group.node);
         endpoint.groups.remove(group.turn_link);
     } else if (&leader == &sender) {
         hand_on(endpoint, leader);
@@ -178,9 +131,7 @@ void audit_group(const Endpoint& endpoint, const Thread& leader, u32 most) {
     const SenderGroup& group = leader.group;
     RAVELIN_ASSERT(group.count != 0 && group.count <= abi::kWaitCap);
     RAVELIN_ASSERT(group.send_turn_link.linked() == !group.sends.empty());
-    RAVELIN_ASSERT(group.parent == nullptr ? endpoint.tree == &leader
-                                           : group.parent->group.child[0] == &leader ||
-                                                 group.parent->group.child[1] == &leader);
+    RAVELIN_ASSERT(group.node.owner == &leader);
     u32 seen = 0;
     for (const Thread* member = group.members.first(); member != nullptr && seen < most;
          member = group.members.after(member->wait.link)) {
@@ -214,7 +165,7 @@ void audit(const Endpoint& endpoint, u32 most) {
     for (const OpenCall* call = endpoint.open.first(); call != nullptr && left != 0;
          call = endpoint.open.after(call->endpoint_link), --left) {
         RAVELIN_ASSERT(call->endpoint == &endpoint && call->id != 0);
-        RAVELIN_ASSERT(call->server_link.linked() && call->holder_link.linked());
+        RAVELIN_ASSERT(call->server_node.linked() && call->holder_link.linked());
         RAVELIN_ASSERT(call->holder->process == call->server);
         RAVELIN_ASSERT(call->caller == nullptr ? !call->stamp_link.linked()
                                                : call->stamp_link.linked() &&

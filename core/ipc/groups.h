@@ -6,9 +6,8 @@
 // served from the groups that have a send waiting, in an order of the same kind. A group waits with
 // at most kWaitCap messages.
 // Invariant: a group's state lies in the thread page of one of its members, the leader, so that it
-// costs nobody else a page; every member knows its leader. Groups are found by a digital tree over a
-// hash that a secret of the machine is mixed into: a group stands below those whose hash begins with
-// the same bits.
+// costs nobody else a page; every member knows its leader. Groups are found by a tree (object/tree.h)
+// over a hash that a secret of the machine is mixed into.
 // Bound: next() is constant time. The others walk the tree, which is as deep as there are bits in a
 // hash at most, whoever has queued how much; a group whose leader goes is handed to its newest member,
 // with at most kWaitCap pointers set.

@@ -104,7 +104,7 @@ Ticks until_of(Kernel& kernel, Hart& self, const Thread& thread, bool& poll) {
 }
 
 [[gnu::always_inline]] inline void link_open(Kernel& kernel, OpenCall& call) {
-    call.server->open_calls.push_front(call, call.server_link);
+    call.server->open_calls.insert(call, call.server_node, call.id);
     call.holder->held.push_back(call, call.holder_link);
     if (call.endpoint != nullptr) {
         touch(kernel, *call.endpoint);
@@ -114,7 +114,7 @@ Ticks until_of(Kernel& kernel, Hart& self, const Thread& thread, bool& poll) {
 }
 
 [[gnu::always_inline]] inline void unlink_open(Kernel& kernel, OpenCall& call) {
-    call.server->open_calls.remove(call.server_link);
+    call.server->open_calls.remove(call.server_node);
     call.holder->held.remove(call.holder_link);
     if (call.endpoint != nullptr) {
         touch(kernel, *call.endpoint);
@@ -455,12 +455,7 @@ void receive(Kernel& kernel, Hart& self, Thread& thread) {
 }
 
 OpenCall* find_open(Process& process, u64 id) {
-    if (id == 0) return nullptr;
-    for (OpenCall* call = process.open_calls.first(); call != nullptr;
-         call = process.open_calls.after(call->server_link)) {
-        if (call->id == id) return call;
-    }
-    return nullptr;
+    return process.open_calls.find(id);
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/object/object.h"
+#include "core/object/tree.h"
 
 namespace ravelin {
 
@@ -17,7 +18,7 @@ struct Endpoint {
     List<Thread> receivers;    ///< threads that wait to receive, oldest first
     List<Thread> groups;       ///< leaders of groups with a message, whose turn is next first
     List<Thread> send_groups;  ///< those of them with a send, likewise
-    Thread* tree = nullptr;    ///< leaders by their groups' hash
+    Tree<Thread> leaders;      ///< of its groups, by hash
     List<OpenCall> open;       ///< taken calls that came through it
     List<Process> notices;     ///< ended processes whose exit notice waits
     List<Process> exits_here;  ///< processes whose exit notice will come here

@@ -39,7 +39,7 @@ struct Process {
 
     // Messages.
     u64 last_message = 0;
-    List<OpenCall> open_calls;  ///< taken, not answered
+    Tree<OpenCall> open_calls;  ///< taken, not answered, by id
     u32 open_count = 0;
 
     // Its end.

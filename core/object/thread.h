@@ -7,6 +7,7 @@
 #include "core/memory/space.h"
 #include "core/object/labels.h"
 #include "core/object/object.h"
+#include "core/object/tree.h"
 #include "core/port.h"
 #include "core/time/heap.h"
 
@@ -32,7 +33,7 @@ struct OpenCall {
     bool reported = false;         ///< abandoned, and the holder was told
     PageRun lent;                  ///< in the caller's space; count 0: nothing
     Word borrowed = 0;             ///< where the server has it
-    Link server_link;              ///< in the server's `open_calls`
+    TreeNode server_node;          ///< in the server's `open_calls`, by id
     Link holder_link;              ///< in the holder's `held`
     Link endpoint_link;            ///< in the endpoint's `open`
     Link report_link;              ///< in the holder's `reports` while a report is owed
@@ -66,9 +67,7 @@ struct SenderGroup {
     List<Thread> members;  ///< oldest first
     List<Thread> sends;    ///< those that wait for no reply
     u32 count = 0;
-    u64 hash = 0;
-    Thread* parent = nullptr;  ///< in the endpoint's tree
-    Thread* child[2] = {};
+    TreeNode node;        ///< in the endpoint's `leaders`, by the group's hash
     Link turn_link;       ///< in the endpoint's `groups`
     Link send_turn_link;  ///< in its `send_groups`
 };
