@@ -58,7 +58,7 @@ class Tree {
             last = child;
         place_of(*last) = nullptr;
         if (last != &node) stand_for(node, *last);
-        node = {};
+        node.owner = nullptr;
     }
 
     /// Puts `fresh`, of `item`, where `old` stands, with its key.
@@ -66,7 +66,7 @@ class Tree {
         fresh.key = old.key;
         fresh.owner = &item;
         stand_for(old, fresh);
-        old = {};
+        old.owner = nullptr;
     }
 
   private:
