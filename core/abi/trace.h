@@ -112,7 +112,41 @@ enum class TraceCharge : std::uint8_t {
 
 enum class TraceExpiry : std::uint8_t { timeout = 1, stale = 2, deadline = 3 };
 
-/// The file's head. Records follow it; `digest` is FNV-1a over every byte after the head.
+/// Fletcher's two sums over the 64-bit words of all records so far. The writer keeps one for each full
+/// block of kTraceBlock records and one for the last, partial block, so that a record which is altered
+/// behind its writer is refused, with the place. Any one altered word changes `a`.
+struct TraceSums {
+    std::uint64_t a = 0;
+    std::uint64_t b = 0;
+
+    constexpr void add(const TraceRecord& r) {
+        add(r.x);
+        add(r.y);
+        add(r.id);
+        add(std::uint64_t{r.entry} | std::uint64_t{r.kind} << 32 | std::uint64_t{r.hart} << 40 |
+            std::uint64_t{r.what} << 48);
+    }
+
+    constexpr bool operator==(const TraceSums&) const = default;
+
+  private:
+    constexpr void add(std::uint64_t word) {
+        a += word;
+        b += a;
+    }
+};
+static_assert(sizeof(TraceSums) == 16);
+
+/// Records of a block, a power of two.
+inline constexpr std::uint64_t kTraceBlock = 128;
+
+/// Sums behind that many records.
+constexpr std::uint64_t trace_blocks(std::uint64_t records) {
+    return (records + kTraceBlock - 1) / kTraceBlock;
+}
+
+/// The file's head. Records follow it, then the sums of the blocks; `digest` is FNV-1a over every byte
+/// of the file, those of the digest itself taken as 0.
 struct TraceHead {
     char magic[8];          ///< "RAVTRACE"
     std::uint32_t version;  ///< kTraceVersion
@@ -127,6 +161,6 @@ struct TraceHead {
 };
 static_assert(sizeof(TraceHead) == 64);
 
-inline constexpr std::uint32_t kTraceVersion = 1;
+inline constexpr std::uint32_t kTraceVersion = 2;
 
 }  // namespace ravelin::abi

@@ -148,7 +148,7 @@ Budget* destroy_budget(Kernel& kernel, Hart& self, Budget& top, Ticks found) {
     });
     sched::destruction_done(kernel, self);
     kernel.trace.write(self.index, trace::TraceKind::destroy_end, id,
-                       kernel.port.now(self.index).value, 0, by_deadline ? 1 : 0);
+                       kernel.port.now(self.index).value, 0);
     return payer;
 }
 

@@ -111,8 +111,10 @@ class HostedMachine {
 Word entry_value(void (*entry)(Word argument));
 
 /// Writes a trace file (docs/trace.md): `head` with magic, version, sizes and digest filled in,
-/// then the records. Returns an error message, empty if all was written.
+/// then the records and their sums. Returns an error message, empty if all was written. Checked
+/// builds only (R23).
 std::string write_trace(const std::string& path, abi::TraceHead head,
-                        std::span<const abi::TraceRecord> records);
+                        std::span<const abi::TraceRecord> records,
+                        std::span<const abi::TraceSums> sums);
 
 }  // namespace ravelin::hosted

@@ -47,8 +47,7 @@ std::string program_names() {
     return names;
 }
 
-int write_trace([[maybe_unused]] const Arguments& arguments,
-                [[maybe_unused]] const Kernel& kernel) {
+int write_trace([[maybe_unused]] const Arguments& arguments, [[maybe_unused]] Kernel& kernel) {
 #if RAVELIN_CHECKED
     const abi::TraceHead head{.magic = {},
                               .version = 0,
@@ -60,7 +59,9 @@ int write_trace([[maybe_unused]] const Arguments& arguments,
                               .harts = arguments.options.harts,
                               .slice_ticks = static_cast<u32>(kernel.slice.value),
                               .seed = arguments.options.seed};
-    const std::string error = hosted::write_trace(arguments.trace, head, kernel.trace.records());
+    kernel.trace.close();  // a run that a limit ended has not
+    const std::string error =
+        hosted::write_trace(arguments.trace, head, kernel.trace.records(), kernel.trace.sums());
     if (!error.empty()) {
         fmt::print(stderr, "ravelin-hosted-run: {}\n", error);
         return 1;

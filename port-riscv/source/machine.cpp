@@ -55,7 +55,8 @@ void report(Port& port) {
                        .text("RAVELIN-TRACE ")
                        .hex(u64{port.board.trace.first.value} * kPageSize)
                        .text(" ")
-                       .number(sizeof *head + head->records * sizeof(abi::TraceRecord))
+                       .number(sizeof *head + head->records * sizeof(abi::TraceRecord) +
+                               abi::trace_blocks(head->records) * sizeof(abi::TraceSums))
                        .end());
     }
 }

@@ -1088,7 +1088,8 @@ TEST(Host, ATraceFileHasItsHead) {
     const abi::TraceRecord records[2] = {{1, 2, 3, 4, 5, 6, 7}, {8, 9, 10, 11, 12, 13, 14}};
     abi::TraceHead head{};
     head.harts = 3;
-    EXPECT_EQ(hosted::write_trace(path, head, records), "");
+    const abi::TraceSums sums[1] = {{15, 16}};
+    EXPECT_EQ(hosted::write_trace(path, head, records, sums), "");
     std::ifstream file(path, std::ios::binary);
     abi::TraceHead read{};
     file.read(reinterpret_cast<char*>(&read), sizeof read);
@@ -1098,12 +1099,20 @@ TEST(Host, ATraceFileHasItsHead) {
     EXPECT_EQ(read.records, 2u);
     EXPECT_EQ(read.harts, 3u);
     u64 digest = 14'695'981'039'346'656'037u;
-    for (int byte = file.get(); byte != EOF; byte = file.get()) {
-        digest = (digest ^ static_cast<u64>(byte)) * 1'099'511'628'211u;
+    const auto add = [&](u64 byte) { digest = (digest ^ byte) * 1'099'511'628'211u; };
+    abi::TraceHead undigested = read;
+    undigested.digest = 0;
+    for (const std::byte byte : std::as_bytes(std::span(&undigested, 1))) {
+        add(static_cast<u64>(byte));
     }
+    std::size_t behind = 0;
+    for (int byte = file.get(); byte != EOF; byte = file.get(), ++behind) {
+        add(static_cast<u64>(byte));
+    }
+    EXPECT_EQ(behind, sizeof records + sizeof sums);
     EXPECT_EQ(read.digest, digest);
     std::filesystem::remove(path);
-    EXPECT_NE(hosted::write_trace("/nowhere/at/all", head, records), "");
+    EXPECT_NE(hosted::write_trace("/nowhere/at/all", head, records, sums), "");
 }
 
 }  // namespace

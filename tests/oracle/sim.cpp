@@ -62,7 +62,6 @@ struct Thread {
 
 struct HartState {
     int thread = -1;  ///< runs it
-    int shown = -1;   ///< of the last runner record
     U64 pending = 0;
     U64 left_at = 0;
     U64 charged_at = 0;  ///< its time is charged up to here
@@ -512,10 +511,7 @@ class Machine {
         }
         HartState& hart = here();
         if (best < 0) {
-            if (hart.shown >= 0) {
-                emit(TraceKind::runner, 0, 0, 0);
-                hart.shown = -1;
-            }
+            emit(TraceKind::runner, 0, 0, 0);
             return;
         }
         Budget& b = at(best);
@@ -541,10 +537,7 @@ class Machine {
         t.hart = static_cast<int>(hart_);
         emit_wide(TraceKind::pick, b.id, b.pass);
         count(b, -1, 1);
-        if (hart.shown != hart.thread) {
-            emit(TraceKind::runner, b.id, b.weight, t.key());
-            hart.shown = hart.thread;
-        }
+        emit(TraceKind::runner, b.id, b.weight, t.key());
         spend(12);
         charge(best, TraceCharge::pick);
     }
@@ -893,6 +886,15 @@ void close_window(std::vector<Step>& script) {
     script.push_back(Destroy{.name = "mark"});
 }
 
+std::uint64_t digest_of(std::vector<std::byte> file) {
+    std::memset(file.data() + offsetof(abi::TraceHead, digest), 0, sizeof(U64));
+    U64 hash = 14695981039346656037U;
+    for (const std::byte byte : file) {
+        hash = (hash ^ static_cast<U64>(byte)) * 1099511628211U;
+    }
+    return hash;
+}
+
 std::vector<std::byte> file_of(const std::vector<abi::TraceRecord>& records, const Plan& plan) {
     abi::TraceHead head{};
     std::memcpy(head.magic, "RAVTRACE", sizeof(head.magic));
@@ -903,17 +905,29 @@ std::vector<std::byte> file_of(const std::vector<abi::TraceRecord>& records, con
     head.harts = plan.harts;
     head.slice_ticks = static_cast<std::uint32_t>(plan.slice);
     head.seed = plan.seed;
-    U64 hash = 14695981039346656037U;
-    const auto* bytes = reinterpret_cast<const unsigned char*>(records.data());
-    for (std::size_t i = 0; i < records.size() * sizeof(abi::TraceRecord); ++i) {
-        hash = (hash ^ bytes[i]) * 1099511628211U;
+    std::vector<abi::TraceSums> blocks((records.size() + 127) / 128);
+    U64 a = 0;
+    U64 b = 0;
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        U64 words[4];
+        std::memcpy(words, &records[i], sizeof(words));
+        for (const U64 word : words) {
+            a += word;
+            b += a;
+        }
+        blocks[i / 128].a = a;
+        blocks[i / 128].b = b;
     }
-    head.digest = hash;
-    std::vector<std::byte> file(sizeof(head) + records.size() * sizeof(abi::TraceRecord));
+    const std::size_t of_records = records.size() * sizeof(abi::TraceRecord);
+    std::vector<std::byte> file(sizeof(head) + of_records + blocks.size() * sizeof(abi::TraceSums));
     std::memcpy(file.data(), &head, sizeof(head));
     if (!records.empty()) {
-        std::memcpy(file.data() + sizeof(head), records.data(), file.size() - sizeof(head));
+        std::memcpy(file.data() + sizeof(head), records.data(), of_records);
+        std::memcpy(file.data() + sizeof(head) + of_records, blocks.data(),
+                    blocks.size() * sizeof(abi::TraceSums));
     }
+    head.digest = digest_of(file);
+    std::memcpy(file.data(), &head, sizeof(head));
     return file;
 }
 

@@ -64,6 +64,9 @@ std::vector<abi::TraceRecord> run(const Plan& plan);
 void open_window(std::vector<Step>& script);
 void close_window(std::vector<Step>& script);
 
+/// The digest that a trace file's head must have.
+std::uint64_t digest_of(std::vector<std::byte> file);
+
 /// A trace file of those records, with a head that fits them.
 std::vector<std::byte> file_of(const std::vector<abi::TraceRecord>& records, const Plan& plan);
 

@@ -16,11 +16,18 @@ std::vector<std::byte> good_file() {
     return sim::file_of(sim::run(plan), plan);
 }
 
-/// Sets a field of the head; the digest stays, it is of the records alone.
+/// Gives a file the digest of its bytes.
+void sign(std::vector<std::byte>& file) {
+    const std::uint64_t digest = sim::digest_of(file);
+    std::memcpy(file.data() + offsetof(abi::TraceHead, digest), &digest, sizeof(digest));
+}
+
+/// Sets a field of the head, and its digest.
 template <class Value>
 std::vector<std::byte> with_head(std::size_t offset, Value value) {
     std::vector<std::byte> file = good_file();
     std::memcpy(file.data() + offset, &value, sizeof(value));
+    sign(file);
     return file;
 }
 
@@ -40,8 +47,8 @@ TEST(TraceFile, WrongMagic) {
 }
 
 TEST(TraceFile, WrongVersion) {
-    EXPECT_THAT(refusal_of(with_head(offsetof(abi::TraceHead, version), std::uint32_t{2})),
-                StartsWith("wrong version: 2"));
+    EXPECT_THAT(refusal_of(with_head(offsetof(abi::TraceHead, version), std::uint32_t{1})),
+                StartsWith("wrong version: 1"));
 }
 
 TEST(TraceFile, WrongRecordSize) {
@@ -70,13 +77,55 @@ TEST(TraceFile, BytesBehindTheLastRecord) {
     EXPECT_THAT(refusal_of(file), HasSubstr("32 bytes stand behind"));
 }
 
-TEST(TraceFile, AnyAlteredByteOfTheRecords) {
+/// A bit of every 61st byte, a bit of every byte of the head, each time another one.
+TEST(TraceFile, AnyAlteredBit) {
     const std::vector<std::byte> whole = good_file();
-    for (std::size_t at = sizeof(abi::TraceHead); at < whole.size(); at += 997) {
+    std::size_t step = 1;
+    for (std::size_t at = 0; at < whole.size(); at += step) {
         std::vector<std::byte> file = whole;
-        file[at] ^= std::byte{0x10};
-        EXPECT_THAT(refusal_of(file), StartsWith("digest mismatch")) << at;
+        file[at] ^= std::byte{1} << (at % 8);
+        EXPECT_NE(refusal_of(file), "") << at;
+        if (at >= sizeof(abi::TraceHead)) {
+            EXPECT_THAT(refusal_of(file), StartsWith("digest mismatch")) << at;
+            step = 61;
+        }
     }
+}
+
+/// Who saves the file signs what it got: what changed before that, the kernel's sums tell.
+TEST(TraceFile, AlteredBeforeItWasSaved) {
+    const std::vector<std::byte> whole = good_file();
+    abi::TraceHead head;
+    std::memcpy(&head, whole.data(), sizeof(head));
+    for (std::size_t at = sizeof(head); at < whole.size(); at += 61) {
+        std::vector<std::byte> file = whole;
+        file[at] ^= std::byte{1} << (at % 8);
+        sign(file);
+        const std::size_t record = (at - sizeof(head)) / sizeof(abi::TraceRecord);
+        EXPECT_THAT(refusal_of(file),
+                    StartsWith(record >= head.records
+                                   ? "altered behind the kernel: the sums of records "
+                                   : "altered behind the kernel: the sums of records " +
+                                         std::to_string(record / 128 * 128) + " to "))
+            << at;
+    }
+}
+
+TEST(TraceFile, TwoRecordsChangedPlaces) {
+    const std::vector<std::byte> whole = good_file();
+    const auto first = whole.begin() + sizeof(abi::TraceHead) + 10 * sizeof(abi::TraceRecord);
+    std::vector<std::byte> file = whole;
+    std::copy(first, first + 32, file.begin() + (first + 32 - whole.begin()));
+    std::copy(first + 32, first + 64, file.begin() + (first - whole.begin()));
+    sign(file);
+    EXPECT_THAT(refusal_of(file), StartsWith("altered behind the kernel"));
+}
+
+TEST(TraceFile, AFileMadeOfATracesRecordsIsThatFile) {
+    const std::vector<std::byte> whole = good_file();
+    const oracle::TraceResult result = oracle::parse_trace(whole);
+    ASSERT_TRUE(result.trace);
+    EXPECT_EQ(oracle::file_of(result.trace->head, result.trace->records), whole);
 }
 
 TEST(TraceFile, DroppedRecords) {

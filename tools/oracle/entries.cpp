@@ -266,6 +266,9 @@ void Replayer::check_leave(std::uint64_t at, const TraceRecord& r, TraceLeave ho
 
 void Replayer::check_runner(std::uint64_t at, const TraceRecord& r) {
     Hart& hart = harts_[entry_.hart];
+    if (entry_.pick != kNowhere && (entry_.runner == kNowhere || entry_.runner < entry_.pick)) {
+        reject("structure", "a pick is not followed by the thread that runs", {entry_.pick, at});
+    }
     const std::uint64_t known = hart.thread_budget ? budgets_[*hart.thread_budget].id : 0;
     if (known != r.id) {
         reject("structure",

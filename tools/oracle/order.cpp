@@ -421,6 +421,9 @@ void Replayer::check_change(std::uint64_t at, const TraceRecord& r, const Budget
 
 void Replayer::on_runner(std::uint64_t at, const TraceRecord& r) {
     Hart& hart = harts_[entry_.hart];
+    if (entry_.runner != kNowhere) {
+        reject("structure", "an entry names its hart's runner twice", {entry_.runner, at});
+    }
     entry_.runner = at;
     hart.thread = r.y;
     hart.thread_ended = false;

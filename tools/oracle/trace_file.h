@@ -27,11 +27,16 @@ struct TraceResult {
     std::string refusal;
 };
 
-/// FNV-1a, 64 bit: the digest of the format.
-std::uint64_t digest_of(std::span<const std::byte> bytes);
+/// The digest of a trace file: FNV-1a, 64 bit, of all its bytes, those of the head's digest taken as 0.
+/// `file` has a whole head.
+std::uint64_t digest_of(std::span<const std::byte> file);
+
+/// A whole file of those records: the head is brought up to date, with `records`, sums and digest.
+std::vector<std::byte> file_of(abi::TraceHead head, std::span<const abi::TraceRecord> records);
 
 /// Reads a trace from bytes. Refuses a wrong magic, version or record size, missing or extra bytes,
-/// a digest that does not match, dropped records, decreasing entries, no pick (docs/trace.md).
+/// a digest or a block's sums that do not match, dropped records, decreasing entries, no pick
+/// (docs/trace.md).
 TraceResult parse_trace(std::span<const std::byte> bytes);
 
 /// Reads a trace file; a file that cannot be read is refused like a malformed one.
