@@ -3,6 +3,7 @@
 
 #include "tests/bench/support.h"
 #include "tools/testbench/case.h"
+#include "tools/testbench/runner.h"
 #include "tools/testbench/words.h"
 
 namespace ravelin::testbench {
@@ -44,6 +45,8 @@ TEST_F(CaseFile, DefaultsOfTheLeastCase) {
     EXPECT_THAT(judged.seeds, ElementsAre(1U));
     EXPECT_FALSE(judged.host_clock);
     EXPECT_TRUE(judged.checked);
+    EXPECT_TRUE(judged.gate);
+    EXPECT_EQ(judged.icount, 3U);
     EXPECT_EQ(judged.slice_us, 1000U);
     EXPECT_EQ(judged.ends, "off");
     EXPECT_THAT(judged.shares, IsEmpty());
@@ -61,6 +64,9 @@ clock = "host"
 timeout_s = 5
 memory_mib = 128
 slice_us = 10000
+icount = 5
+features = ["arm-under-lock"]
+gate = false
 needs = ["true"]
 expect = ["^a"]
 forbid = ["b$"]
@@ -102,6 +108,13 @@ ties = { groups = ["one"], size = 3 }
     EXPECT_TRUE(judged.keep_harts);
     EXPECT_TRUE(judged.host_clock);
     EXPECT_EQ(judged.slice_us, 10'000U);
+    EXPECT_EQ(judged.icount, 5U);
+    EXPECT_THAT(judged.features, ElementsAre("arm-under-lock"));
+    EXPECT_FALSE(judged.gate);
+    EXPECT_FALSE(judged.record);
+    EXPECT_EQ(build_of(Port::rv64, judged).folder, "rv64-checked-slice10000-arm-under-lock");
+    EXPECT_THAT(build_of(Port::rv64, judged).options,
+                ElementsAre("RAVELIN_SLICE_US=10000", "RAVELIN_ARM_UNDER_LOCK=ON"));
     EXPECT_EQ(judged.ends, "failed");
     EXPECT_EQ(judged.must_fail, "share");
     ASSERT_EQ(judged.shares.size(), 1U);
@@ -188,6 +201,12 @@ TEST_F(CaseFile, MissingAndContradicting) {
     EXPECT_THAT(bad("description = 'x'\nchecked = false\n[[figure]]\nname = 'picks'\nop = "
                     "'at_least'\ntarget = 1\n"),
                 HasSubstr(":2: a release kernel has no trace"));
+    EXPECT_THAT(bad("description = 'x'\nchecked = false\nfeatures = ['arm-under-lock']\n"),
+                HasSubstr(":3: a release kernel refuses every feature"));
+    EXPECT_THAT(bad("description = 'x'\nfeatures = ['arm']\n"),
+                HasSubstr(":2: unknown feature 'arm'; did you mean: arm-under-lock"));
+    EXPECT_THAT(bad("description = 'x'\nrecord = true\nmust_fail = 'share'\n"),
+                HasSubstr(":2: a case that must fail is judged"));
     EXPECT_THAT(bad("description = 'x'\nexpect = ['(']\n"),
                 HasSubstr(":2: '(' is no regular expression"));
 }

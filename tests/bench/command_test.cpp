@@ -13,6 +13,7 @@ namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::StartsWith;
 
 constexpr const char* kShares = R"(
@@ -56,6 +57,7 @@ class Bench : public testing::Test {
         const fs::path kernel =
             root_.path() / "build/hosted-checked/port-hosted/ravelin-hosted-run";
         fs::create_directories(kernel.parent_path());
+        setenv("RAVELIN_FAKE_FOLDER", root_.path().c_str(), 1);
         fs::create_symlink(here() / "bench-fake-run", kernel);
         add("good", kShares);
     }
@@ -76,11 +78,11 @@ class Bench : public testing::Test {
             (here() / "../../tools/testbench/testbench").lexically_normal().string()};
         command.insert(command.end(), words.begin(), words.end());
         Said said;
-        const ProcessResult result =
-            run_process(command, std::chrono::seconds(100), [&](std::string_view line) {
-                said.out += std::string(line) + "\n";
-                return true;
-            });
+        const ProcessResult result = run_process(command, {.timeout = std::chrono::seconds(100)},
+                                                 [&](std::string_view line) {
+                                                     said.out += std::string(line) + "\n";
+                                                     return true;
+                                                 });
         EXPECT_EQ(result.not_started, "");
         EXPECT_FALSE(result.timed_out);
         said.code = result.exit_code;
@@ -359,6 +361,170 @@ TEST_F(Bench, ATraceIsJudgedAndPrinted) {
                 HasSubstr("cannot open /no/such/file"));
 }
 
+// --- sweeps, gates, builds ---
+
+TEST_F(Bench, ASweepTellsItsWorstSeed) {
+    const Said said = say({"bench", "good", "--seeds", "1..4"});
+    EXPECT_EQ(said.code, 0) << said.errors;
+    EXPECT_THAT(said.out, testing::ContainsRegex(
+                              "sweep +passed +judged +target +worst +seed +margin +median\n"));
+    EXPECT_THAT(said.out, testing::ContainsRegex("good hosted harts 1 virtual +4 of 4 +picks"));
+    EXPECT_THAT(said.out, testing::ContainsRegex("share of heavy, window 1 +600 within 50 +[0-9.]+ "
+                                                 "+[1-4] +[0-9.]+ +[0-9.]+"));
+    EXPECT_THAT(say({"bench", "good"}).out, Not(HasSubstr("sweep")));
+}
+
+TEST_F(Bench, GatesAreRunOnTheirPortsAlone) {
+    add("good", std::string("ports = ['hosted']\n") + kShares);
+    add("sketch", "gate = false\nports = ['hosted']\nprogram = 'good'\n");
+    const Said said = say({"bench", "--gates"});
+    EXPECT_EQ(said.code, 0) << said.out << said.errors;
+    EXPECT_THAT(said.out, HasSubstr("1 runs: 1 passed"));
+    EXPECT_EQ(refused({"bench", "sketch", "--gates"}),
+              "testbench: none of these cases is a gate\n");
+    EXPECT_THAT(say({"bench", "show", "sketch"}).out, Not(HasSubstr("a gate")));
+}
+
+TEST_F(Bench, SeveralPorts) {
+    add("good", std::string("ports = ['hosted', 'rv64']\n") + kShares);
+    const Said said = say({"bench", "--on", "hosted", "--on", "rv64", "good"});
+    EXPECT_THAT(said.out, HasSubstr("2 runs: 1 passed, 0 failed, 0 recorded, 1 not run"));
+    EXPECT_THAT(refused({"run", "good", "--on", "hosted", "--on", "rv64"}),
+                HasSubstr("run takes one port"));
+}
+
+TEST_F(Bench, TheBuildsThatRunsNeed) {
+    add("slow", "slice_us = 10000\nports = ['rv64']\n");
+    add("plain", "checked = false\nports = ['hosted']\n");
+    add("broken", "features = ['arm-under-lock']\nports = ['rv64', 'rv32']\nmust_fail = 'lock'\n");
+    EXPECT_EQ(say({"builds", "--gates", "slow", "plain", "broken"}).out,
+              "hosted-release hosted-release ravelin-hosted-run\n"
+              "rv32-checked-arm-under-lock rv32-checked all RAVELIN_ARM_UNDER_LOCK=ON\n"
+              "rv64-checked-arm-under-lock rv64-checked all RAVELIN_ARM_UNDER_LOCK=ON\n"
+              "rv64-checked-slice10000 rv64-checked all RAVELIN_SLICE_US=10000\n");
+}
+
+TEST_F(Bench, WhatIsForTheRecordIsNotJudged) {
+    add("good", "record = true\n[[figure]]\nname = 'picks'\nop = 'at_most'\ntarget = 3\n");
+    const Said said = say({"run", "good"});
+    EXPECT_EQ(said.code, 0);
+    EXPECT_THAT(said.out, HasSubstr("RECORDED  the case is for the record; the rules hold"));
+    add("broken", "record = true\n");
+    EXPECT_EQ(say({"run", "broken"}).code, 1);
+}
+
+/// A miss of time on the host's clock is believed when the run alone misses too.
+TEST_F(Bench, AMissOnTheHostsClockIsRunOnceMore) {
+    add("good", "clock = 'host'\n[[figure]]\nname = 'picks'\nop = 'at_most'\ntarget = 3\n");
+    EXPECT_EQ(say(with_json({"run", "good"})).code, 1);
+    EXPECT_EQ(results()["results"][0]["runs"], 2);
+    add("misses-once", std::string("clock = 'host'\n") + kShares);
+    const Said once = say(with_json({"run", "misses-once"}));
+    EXPECT_EQ(once.code, 0) << once.out;
+    EXPECT_THAT(once.out, HasSubstr("it missed once before: window 1: budget"));
+    EXPECT_EQ(results()["results"][0]["runs"], 2);
+    // What breaks a rule is believed at once.
+    add("broken", "clock = 'host'\n");
+    EXPECT_EQ(say(with_json({"run", "broken"})).code, 1);
+    EXPECT_EQ(results()["results"][0]["runs"], 1);
+}
+
+// --- the journal ---
+
+TEST_F(Bench, ABenchGoesOnWhereItWasEnded) {
+    add("other", "program = 'good'\n");
+    const std::string journal = (root_.path() / "out/journal.jsonl").string();
+    EXPECT_EQ(say({"bench", "good", "--journal", journal}).code, 0);
+    const Said rest = say({"bench", "--journal", journal, "--resume"});
+    EXPECT_EQ(rest.code, 0) << rest.errors;
+    EXPECT_THAT(rest.errors,
+                AllOf(HasSubstr("1 of 2 runs are taken from"), HasSubstr("[1/1] other")));
+    EXPECT_THAT(rest.out, HasSubstr("2 runs: 2 passed"));
+
+    // A line that was cut short, a case that changed: those are run again.
+    fs::resize_file(journal, fs::file_size(journal) - 20);
+    add("good", "# changed\n");
+    const Said again = say({"bench", "--journal", journal, "--resume"});
+    EXPECT_THAT(again.errors, HasSubstr("[2/2] "));
+    EXPECT_THAT(again.errors, Not(HasSubstr("taken from")));
+
+    // Without --resume a bench begins anew.
+    EXPECT_THAT(say({"bench", "--journal", journal}).errors, HasSubstr("[2/2] "));
+}
+
+TEST_F(Bench, OnlyFailuresAreRunAgain) {
+    add("broken", "");
+    const std::string journal = (root_.path() / "out/journal.jsonl").string();
+    EXPECT_THAT(refused({"bench", "--journal", journal, "--failed"}), HasSubstr("has no runs"));
+    EXPECT_EQ(say({"bench", "--journal", journal}).code, 1);
+    const Said said = say({"bench", "--journal", journal, "--failed"});
+    EXPECT_EQ(said.code, 1);
+    EXPECT_THAT(said.out, HasSubstr("1 runs: 0 passed, 1 failed"));
+    EXPECT_THAT(said.errors, HasSubstr("[1/1] broken"));
+    add("broken", "must_fail = 'fold'\n");
+    EXPECT_EQ(say({"bench", "--journal", journal, "--failed"}).code, 0);
+    EXPECT_EQ(say({"bench", "--journal", journal, "--failed"}).out, "none of these runs failed\n");
+    EXPECT_THAT(refused({"bench", "--failed"}), HasSubstr("need a --journal"));
+}
+
+TEST_F(Bench, ATimeIsLeft) {
+    EXPECT_THAT(say({"bench", "good", "--seeds", "1..3", "--jobs", "1"}).errors,
+                testing::ContainsRegex("\\[1/3\\] good .*, about [0-9]+ s left\n"));
+}
+
+// --- comparing, JUnit ---
+
+TEST_F(Bench, TwoResultSetsAreCompared) {
+    const std::string before = (root_.path() / "a.json").string();
+    const std::string after = (root_.path() / "b.json").string();
+    add("other", "program = 'good'\n");
+    EXPECT_EQ(say({"bench", "--json", before}).code, 0);
+    add("other", "program = 'broken'\n");
+    EXPECT_EQ(say({"bench", "--harts", "1", "--json", after}).code, 1);
+    const Said worse = say({"bench", "compare", before, after});
+    EXPECT_EQ(worse.code, 1) << worse.errors;
+    EXPECT_THAT(worse.out,
+                AllOf(HasSubstr("verdicts that changed"),
+                      testing::ContainsRegex("other hosted h1 s1 virtual +pass +fail +fold"),
+                      HasSubstr("2 runs in both, 1 verdicts changed, 0 figures moved")));
+    const Said better = say({"bench", "compare", after, before});
+    EXPECT_EQ(better.code, 0);
+    EXPECT_THAT(better.out, testing::ContainsRegex("other hosted h1 s1 virtual +fail +pass"));
+
+    EXPECT_EQ(say({"bench", "good", "--seed", "7", "--json", after}).code, 0);
+    const Said others = say({"bench", "compare", before, after});
+    EXPECT_EQ(others.code, 1);
+    EXPECT_THAT(others.out, AllOf(HasSubstr("runs of one set alone"),
+                                  testing::ContainsRegex("good hosted h1 s7 virtual +B"),
+                                  testing::ContainsRegex("good hosted h1 s1 virtual +A")));
+
+    std::string moved = test::Folder::text_of(before);
+    const std::string picks = "\"name\": \"picks\"";
+    const std::size_t value = moved.find("\"value\": ", moved.find(picks)) + 9;
+    moved.insert(value, "9");
+    root_.write("b.json", moved);
+    EXPECT_THAT(
+        say({"bench", "compare", before, after}).out,
+        testing::ContainsRegex("figures that moved, judged ones first\n.*\n  good hosted h1 "
+                               "s1 virtual +picks"));
+    root_.write("b.json", "[1]");
+    EXPECT_THAT(refused({"bench", "compare", before, after}),
+                HasSubstr("b.json holds no results of a bench"));
+}
+
+TEST_F(Bench, JUnitXml) {
+    add("broken", "");
+    add("elsewhere", "ports = ['rv32']\n");
+    const std::string file = (root_.path() / "junit.xml").string();
+    EXPECT_EQ(say({"bench", "--junit", file}).code, 1);
+    const std::string xml = test::Folder::text_of(file);
+    EXPECT_THAT(xml, HasSubstr("<testsuite name=\"ravelin.hosted\" tests=\"3\" failures=\"1\" "
+                               "skipped=\"1\""));
+    EXPECT_THAT(xml, HasSubstr("name=\"good harts 1 seed 1 virtual\""));
+    EXPECT_THAT(xml, testing::ContainsRegex("<failure message=\"fold: budget"));
+    EXPECT_THAT(xml, HasSubstr("<skipped message=\"the case does not run on hosted\"/>"));
+}
+
 // --- bad input ---
 
 TEST_F(Bench, AnUnknownCase) {
@@ -410,7 +576,7 @@ TEST_F(Bench, WrongWords) {
     refused({"run"});
     refused({"run", "good", "other"});
     refused({"run", "good", "--no-such-option"});
-    refused({"bench", "compare", "a", "b"});
+    refused({"bench", "compare", "a"});
     refused({"bench", "show"});
     EXPECT_THAT(refused({"run", "good", "--json", "/no/such/folder/x.json"}),
                 HasSubstr("cannot write /no/such/folder/x.json"));

@@ -24,13 +24,11 @@ struct Ran {
 Ran run(const std::string& script, milliseconds timeout = milliseconds(20'000),
         const std::string& stop_at = "", milliseconds grace = milliseconds(0)) {
     Ran ran;
-    ran.result = run_process(
-        {"sh", "-c", script}, timeout,
-        [&](std::string_view line) {
-            ran.lines.emplace_back(line);
-            return stop_at.empty() || line != stop_at;
-        },
-        grace);
+    ran.result = run_process({"sh", "-c", script}, {.timeout = timeout, .grace = grace},
+                             [&](std::string_view line) {
+                                 ran.lines.emplace_back(line);
+                                 return stop_at.empty() || line != stop_at;
+                             });
     return ran;
 }
 
@@ -95,7 +93,7 @@ TEST(Process, GraceBehindTheLastLine) {
 }
 
 TEST(Process, NoSuchProgram) {
-    const ProcessResult result = run_process({"/no/such/program"}, milliseconds(1000),
+    const ProcessResult result = run_process({"/no/such/program"}, {.timeout = milliseconds(1000)},
                                              [](std::string_view) { return true; });
     EXPECT_THAT(result.not_started, HasSubstr("/no/such/program: No such file"));
 }

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -35,6 +36,11 @@ class Folder {
         std::filesystem::create_directories(file.parent_path());
         std::ofstream(file) << text;
         return file;
+    }
+
+    static std::string text_of(const std::filesystem::path& file) {
+        std::ifstream in(file, std::ios::binary);
+        return {std::istreambuf_iterator<char>(in), {}};
     }
 
   private:

@@ -1,27 +1,28 @@
 #include "tools/testbench/bench.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
-#include <charconv>
 #include <cstdio>
 #include <fstream>
-#include <mutex>
+#include <set>
 #include <stdexcept>
-#include <thread>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "tools/oracle/measures.h"
 #include "tools/oracle/replay.h"
 #include "tools/oracle/trace_file.h"
 #include "tools/testbench/case.h"
-#include "tools/testbench/judge.h"
+#include "tools/testbench/compare.h"
+#include "tools/testbench/journal.h"
+#include "tools/testbench/page.h"
+#include "tools/testbench/perform.h"
 #include "tools/testbench/process.h"
 #include "tools/testbench/report.h"
-#include "tools/testbench/runner.h"
+#include "tools/testbench/results.h"
 #include "tools/testbench/words.h"
+#include "tools/viewers/ctf.h"
+#include "tools/viewers/trace_event.h"
 
 namespace ravelin::testbench {
 
@@ -32,241 +33,6 @@ namespace fs = std::filesystem;
 constexpr int kFailed = 1;
 constexpr int kWrongUse = 2;
 
-/// A seed sweep longer than this is a typing error.
-constexpr std::uint64_t kMostSeeds = 10'000;
-
-/// A command line that asks for what is not there.
-struct WrongUse : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-
-std::uint64_t number_of(const std::string& text, const char* what) {
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) {
-        throw WrongUse(fmt::format("{}: '{}' is no number", what, text));
-    }
-    return value;
-}
-
-fs::path cases_of(const Request& request) {
-    return request.root / "tests" / "cases";
-}
-
-Case load(const fs::path& file) {
-    auto loaded = load_case(file);
-    if (auto* error = std::get_if<std::string>(&loaded)) {
-        throw WrongUse(*error);
-    }
-    return std::get<Case>(std::move(loaded));
-}
-
-std::vector<std::string> known_cases(const Request& request) {
-    std::vector<std::string> names = case_names(cases_of(request));
-    if (names.empty()) {
-        throw WrongUse(fmt::format("there are no cases in {}", cases_of(request).string()));
-    }
-    return names;
-}
-
-Case case_named(const Request& request, const std::string& name) {
-    const std::vector<std::string> names = known_cases(request);
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
-        throw WrongUse(unknown("case", name, names));
-    }
-    return load(cases_of(request) / (name + ".toml"));
-}
-
-/// What the words of a command line mean, before any case is read.
-struct Wanted {
-    Port port = Port::hosted;
-    std::optional<std::uint32_t> harts;
-    std::vector<std::uint64_t> seeds;  ///< empty: the case's
-    std::optional<bool> host_clock;
-};
-
-Wanted wanted_by(const Request& request) {
-    Wanted wanted;
-    if (request.port) {
-        const auto port = port_named(*request.port);
-        if (!port) {
-            throw WrongUse(unknown("port", *request.port, port_names()));
-        }
-        wanted.port = *port;
-    }
-    if (request.harts) {
-        const std::uint64_t harts = number_of(*request.harts, "--harts");
-        if (harts < 1 || harts > kMaxHarts) {
-            throw WrongUse(
-                fmt::format("--harts: {} harts; 1 to {} are possible", harts, kMaxHarts));
-        }
-        wanted.harts = static_cast<std::uint32_t>(harts);
-    }
-    if (request.seed && request.seeds) {
-        throw WrongUse("--seed and --seeds exclude each other");
-    }
-    if (request.seed) {
-        wanted.seeds = {number_of(*request.seed, "--seed")};
-    }
-    if (request.seeds) {
-        const std::size_t dots = request.seeds->find("..");
-        if (dots == std::string::npos) {
-            throw WrongUse(fmt::format("--seeds: '{}' is not A..B", *request.seeds));
-        }
-        const std::uint64_t first = number_of(request.seeds->substr(0, dots), "--seeds");
-        const std::uint64_t last = number_of(request.seeds->substr(dots + 2), "--seeds");
-        if (last < first || last - first >= kMostSeeds) {
-            throw WrongUse(fmt::format("--seeds: {} to {} is no sweep of 1 to {} seeds", first,
-                                       last, kMostSeeds));
-        }
-        for (std::uint64_t seed = first; seed <= last; ++seed) {
-            wanted.seeds.push_back(seed);
-        }
-    }
-    if (request.clock) {
-        wanted.host_clock = host_clock_named(wanted.port, *request.clock);
-        if (!wanted.host_clock) {
-            throw WrongUse(fmt::format("on {}: {}", name_of(wanted.port),
-                                       unknown("clock", *request.clock, clock_names(wanted.port))));
-        }
-    }
-    return wanted;
-}
-
-/// The runs of a case: all its hart counts and seeds, or only the first of each.
-std::vector<RunPlan> plans_of(const Request& request, const Wanted& wanted, const Case& judged,
-                              bool all) {
-    std::vector<std::uint32_t> harts = judged.harts;
-    if (wanted.harts && !judged.keep_harts) {
-        harts = {*wanted.harts};
-    }
-    std::vector<std::uint64_t> seeds = wanted.seeds.empty() ? judged.seeds : wanted.seeds;
-    if (!all) {
-        harts.resize(1);
-        seeds.resize(1);
-    }
-    std::vector<RunPlan> plans;
-    for (const std::uint32_t count : harts) {
-        for (const std::uint64_t seed : seeds) {
-            plans.push_back({.judged = &judged,
-                             .port = wanted.port,
-                             .harts = count,
-                             .seed = seed,
-                             .host_clock = wanted.host_clock.value_or(judged.host_clock),
-                             .root = request.root,
-                             .trace = {}});
-        }
-    }
-    return plans;
-}
-
-/// A folder of this process for traces, removed when it goes.
-class Scratch {
-  public:
-    Scratch() {
-        std::string name = (fs::temp_directory_path() / "ravelin-bench-XXXXXX").string();
-        if (mkdtemp(name.data()) == nullptr) {
-            throw std::runtime_error("no folder for traces in " +
-                                     fs::temp_directory_path().string());
-        }
-        folder_ = name;
-    }
-    Scratch(const Scratch&) = delete;
-    Scratch& operator=(const Scratch&) = delete;
-    ~Scratch() {
-        std::error_code ignored;
-        fs::remove_all(folder_, ignored);
-    }
-    const fs::path& folder() const { return folder_; }
-
-  private:
-    fs::path folder_;
-};
-
-std::string trace_name(const RunPlan& plan) {
-    return fmt::format("{}-{}-h{}-s{}-{}.trace", plan.judged->name, name_of(plan.port), plan.harts,
-                       plan.seed, plan.host_clock ? "host" : "virtual");
-}
-
-/// Why a plan is not run here, or nothing.
-std::string not_here(const Runner& runner, const RunPlan& plan) {
-    const Case& judged = *plan.judged;
-    if (std::find(judged.ports.begin(), judged.ports.end(), plan.port) == judged.ports.end()) {
-        return fmt::format("the case does not run on {}", name_of(plan.port));
-    }
-    for (const std::string& program : judged.needs) {
-        if (find_program(program).empty()) {
-            return fmt::format("the case needs {}, which is not installed", program);
-        }
-    }
-    return runner.missing(plan);
-}
-
-Outcome perform(RunPlan plan, const Request& request, const fs::path& scratch) {
-    const std::unique_ptr<Runner> runner = runner_for(plan.port);
-    plan.trace = scratch / trace_name(plan);
-    RunResult run;
-    run.not_run = not_here(*runner, plan);
-    if (run.not_run.empty()) {
-        run = runner->run(plan);
-    }
-    Outcome outcome = judge(plan, run, std::max(1U, std::thread::hardware_concurrency()));
-
-    const bool keep = request.traces || outcome.verdict == Verdict::fail;
-    std::error_code error;
-    if (keep && fs::exists(plan.trace)) {
-        const fs::path folder =
-            request.traces ? fs::path(*request.traces) : request.root / "build" / "traces";
-        fs::create_directories(folder, error);
-        const fs::path kept = folder / trace_name(plan);
-        fs::copy_file(plan.trace, kept, fs::copy_options::overwrite_existing, error);
-        if (!error) {
-            outcome.trace_kept = kept.string();
-        }
-    }
-    fs::remove(plan.trace, error);
-    return outcome;
-}
-
-/// Runs the plans, `jobs` at a time; those on the host's clock alone, at the end.
-std::vector<Outcome> perform_all(const std::vector<RunPlan>& plans, const Request& request,
-                                 bool progress) {
-    const Scratch scratch;
-    std::vector<Outcome> outcomes(plans.size());
-    std::vector<std::size_t> together;
-    std::vector<std::size_t> alone;
-    for (std::size_t i = 0; i < plans.size(); ++i) {
-        (plans[i].host_clock ? alone : together).push_back(i);
-    }
-    std::mutex printing;
-    std::size_t done = 0;
-    const auto one = [&](std::size_t i) {
-        outcomes[i] = perform(plans[i], request, scratch.folder());
-        const std::lock_guard lock(printing);
-        ++done;
-        if (progress) {
-            fmt::print(stderr, "[{}/{}] {} {} harts {} seed {}: {} ({:.1f} s)\n", done,
-                       plans.size(), outcomes[i].name, name_of(outcomes[i].port), outcomes[i].harts,
-                       outcomes[i].seed, name_of(outcomes[i].verdict), outcomes[i].wall_s);
-        }
-    };
-    std::atomic<std::size_t> next = 0;
-    std::vector<std::jthread> workers;
-    for (unsigned job = 0; job < std::min<std::size_t>(std::max(1U, request.jobs), together.size());
-         ++job) {
-        workers.emplace_back([&] {
-            for (std::size_t i; (i = next++) < together.size();) {
-                one(together[i]);
-            }
-        });
-    }
-    workers.clear();
-    for (const std::size_t i : alone) {
-        one(i);
-    }
-    return outcomes;
-}
-
 int exit_code_of(const std::vector<Outcome>& outcomes) {
     const auto is_good = [](const Outcome& outcome) {
         return outcome.verdict == Verdict::pass || outcome.verdict == Verdict::recorded;
@@ -274,49 +40,104 @@ int exit_code_of(const std::vector<Outcome>& outcomes) {
     return std::all_of(outcomes.begin(), outcomes.end(), is_good) ? 0 : kFailed;
 }
 
-void write_json(const Request& request, const std::vector<Outcome>& outcomes) {
-    if (!request.json) {
+/// A file that the run's results will go to is tried before the run, not after it.
+void check_file(const std::optional<std::string>& file) {
+    if (file && !std::ofstream(*file, std::ios::app)) {
+        throw WrongUse(fmt::format("cannot write {}", *file));
+    }
+}
+
+PageParts parts_of(const Request& request) {
+    return {.page = request.root / "tools" / "testbench" / "page",
+            .packages = request.page_parts,
+            .history = request.root / "build" / "bench" / "history.jsonl",
+            .recorded = request.root / "bench" / "results" / "cases.json"};
+}
+
+void check_outputs(const Request& request) {
+    check_file(request.json);
+    check_file(request.junit);
+    check_file(request.record);
+    if (request.report) {
+        std::error_code error;
+        fs::create_directories(*request.report, error);
+        check_file((fs::path(*request.report) / "index.html").string());
+        check_parts(parts_of(request));
+    }
+}
+
+void write_outputs(const Request& request, const std::vector<Outcome>& outcomes) {
+    if (request.record) {
+        write_file(*request.record, recorded_of(outcomes, request.root));
+    }
+    if (!request.json && !request.junit && !request.report) {
         return;
     }
-    std::ofstream file(*request.json);
-    file << json_of(outcomes, request.root);
-    if (!file.flush()) {
-        throw std::runtime_error(fmt::format("cannot write {}", *request.json));
+    const std::string json = set_of(outcomes, request.root, false).dump(2) + "\n";
+    if (request.json) {
+        write_file(*request.json, json);
+    }
+    if (request.junit) {
+        write_file(*request.junit, junit_of(outcomes));
+    }
+    if (request.report) {
+        const fs::path folder = *request.report;
+        write_file(folder / "results.json", json);
+        write_file(folder / "junit.xml", junit_of(outcomes));
+        write_file(folder / "index.html", page_of(outcomes, request.root, parts_of(request)));
+        fmt::print("report: {}\n", (folder / "index.html").string());
     }
 }
 
-/// A file that the run's results will go to is tried before the run, not after it.
-void check_json(const Request& request) {
-    if (request.json && !std::ofstream(*request.json, std::ios::app)) {
-        throw WrongUse(fmt::format("cannot write {}", *request.json));
+/// All runs of the request; `cases` is what they point into.
+std::vector<RunPlan> plans_for(const Request& request, const std::vector<Case>& cases) {
+    const Wanted wanted = wanted_by(request);
+    std::vector<RunPlan> plans;
+    for (const Case& judged : cases) {
+        const std::vector<RunPlan> more = plans_of(request, wanted, judged, true);
+        plans.insert(plans.end(), more.begin(), more.end());
     }
+    return plans;
 }
 
-/// The cases that the patterns mean; each pattern must mean one at least.
-std::vector<Case> cases_matching(const Request& request) {
-    const std::vector<std::string> names = known_cases(request);
-    std::vector<std::string> chosen;
-    const std::vector<std::string> everything = {"*"};
-    for (const std::string& pattern : request.patterns.empty() ? everything : request.patterns) {
-        const bool exact = std::find(names.begin(), names.end(), pattern) != names.end();
-        bool any = false;
-        for (const std::string& name : names) {
-            if (exact ? name == pattern : matches(pattern, name)) {
-                any = true;
-                if (std::find(chosen.begin(), chosen.end(), name) == chosen.end()) {
-                    chosen.push_back(name);
-                }
-            }
-        }
-        if (!any) {
-            throw WrongUse(unknown("case", pattern, names));
+/// The plans that a journal leaves to be run, and the outcomes that it gives.
+struct Divided {
+    std::vector<RunPlan> open;
+    std::vector<std::size_t> places;  ///< of `open`, in all the plans
+    std::vector<Outcome> outcomes;    ///< of all plans; empty where open
+};
+
+Divided divide(const std::vector<RunPlan>& plans, Journal* journal, bool resume) {
+    Divided divided{.open = {}, .places = {}, .outcomes = std::vector<Outcome>(plans.size())};
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+        const Outcome* known = resume ? journal->find(plans[i]) : nullptr;
+        if (known != nullptr) {
+            divided.outcomes[i] = *known;
+        } else {
+            divided.open.push_back(plans[i]);
+            divided.places.push_back(i);
         }
     }
-    std::vector<Case> cases;
-    for (const std::string& name : chosen) {
-        cases.push_back(load(cases_of(request) / (name + ".toml")));
+    return divided;
+}
+
+void print_results(const std::vector<Outcome>& outcomes) {
+    for (const Outcome& outcome : outcomes) {
+        if (outcome.verdict == Verdict::fail) {
+            fmt::print("{}\n", account_of(outcome));
+        }
     }
-    return cases;
+    fmt::print("{}", table_of(outcomes));
+    if (const std::string sweeps = sweeps_of(outcomes); !sweeps.empty()) {
+        fmt::print("\n{}\n", sweeps);
+    }
+    const auto count = [&](Verdict verdict) {
+        return std::count_if(outcomes.begin(), outcomes.end(),
+                             [&](const Outcome& o) { return o.verdict == verdict; });
+    };
+    fmt::print("{} runs: {} passed, {} failed, {} recorded, {} not run\n", outcomes.size(),
+               count(Verdict::pass), count(Verdict::fail), count(Verdict::recorded),
+               count(Verdict::notrun));
 }
 
 /// Runs a command, turning what it throws into one line and an exit code.
@@ -341,6 +162,9 @@ int command_run(const Request& request) {
             throw WrongUse("run takes one case");
         }
         const Wanted wanted = wanted_by(request);
+        if (wanted.ports.size() != 1) {
+            throw WrongUse("run takes one port");
+        }
         const Case judged = case_named(request, request.patterns[0]);
         if (judged.keep_harts && wanted.harts &&
             std::find(judged.harts.begin(), judged.harts.end(), *wanted.harts) ==
@@ -348,30 +172,52 @@ int command_run(const Request& request) {
             throw WrongUse(fmt::format("{} keeps its hart count: it cannot run with {}",
                                        judged.name, *wanted.harts));
         }
-        check_json(request);
+        check_outputs(request);
         std::vector<RunPlan> plans = plans_of(request, wanted, judged, false);
         if (wanted.harts) {
             plans[0].harts = *wanted.harts;
         }
-        const std::vector<Outcome> outcomes = perform_all(plans, request, false);
+        PerformOptions options;
+        options.root = request.root;
+        options.traces = request.traces;
+        const std::vector<Outcome> outcomes = perform_all(plans, options);
         fmt::print("{}", account_of(outcomes[0]));
-        write_json(request, outcomes);
+        write_outputs(request, outcomes);
         return exit_code_of(outcomes);
+    });
+}
+
+int command_builds(const Request& request) {
+    return guarded([&] {
+        const std::vector<Case> cases = cases_matching(request);
+        std::set<std::string> lines;
+        for (const RunPlan& plan : plans_for(request, cases)) {
+            const Build build = build_of(plan.port, *plan.judged);
+            std::string line = fmt::format("{} {} {}", build.folder, build.preset, build.target);
+            for (const std::string& option : build.options) {
+                line += " " + option;
+            }
+            lines.insert(std::move(line));
+        }
+        for (const std::string& line : lines) {
+            fmt::print("{}\n", line);
+        }
+        return 0;
     });
 }
 
 int command_machine(const Request& request, const fs::path& console) {
     return guarded([&] {
         const Wanted wanted = wanted_by(request);
-        if (wanted.port == Port::hosted) {
-            throw WrongUse("machine: a hosted run has no machine to emulate");
+        if (wanted.ports != std::vector{Port::rv64} && wanted.ports != std::vector{Port::rv32}) {
+            throw WrongUse("machine: one emulated port, rv64 or rv32");
         }
         const Case judged = case_named(request, request.patterns.at(0));
         RunPlan plan = plans_of(request, wanted, judged, false).at(0);
         if (wanted.harts) {
             plan.harts = *wanted.harts;
         }
-        if (const std::string why = not_here(*runner_for(plan.port), plan); !why.empty()) {
+        if (const std::string why = not_here(plan); !why.empty()) {
             throw WrongUse(why);
         }
         const DebugTarget target = debug_target(plan, console);
@@ -389,30 +235,73 @@ int command_machine(const Request& request, const fs::path& console) {
 
 int command_bench(const Request& request) {
     return guarded([&] {
-        const Wanted wanted = wanted_by(request);
         const std::vector<Case> cases = cases_matching(request);
-        check_json(request);
-        std::vector<RunPlan> plans;
-        for (const Case& judged : cases) {
-            const std::vector<RunPlan> more = plans_of(request, wanted, judged, true);
-            plans.insert(plans.end(), more.begin(), more.end());
+        std::vector<RunPlan> plans = plans_for(request, cases);
+        if ((request.resume || request.failed) && !request.journal) {
+            throw WrongUse("--resume and --failed need a --journal");
         }
-        const std::vector<Outcome> outcomes = perform_all(plans, request, true);
-        for (const Outcome& outcome : outcomes) {
-            if (outcome.verdict == Verdict::fail) {
-                fmt::print("{}\n", account_of(outcome));
+        check_outputs(request);
+        std::optional<Journal> journal;
+        if (request.journal) {
+            journal.emplace(*request.journal);
+        }
+        if (request.failed) {
+            if (journal->empty()) {
+                throw WrongUse(fmt::format("{} has no runs", *request.journal));
             }
+            std::erase_if(plans, [&](const RunPlan& plan) { return !journal->failed(plan); });
+            if (plans.empty()) {
+                fmt::print("none of these runs failed\n");
+                return 0;
+            }
+        } else if (journal && !request.resume) {
+            journal->clear();
         }
-        fmt::print("{}", table_of(outcomes));
-        const auto count = [&](Verdict verdict) {
-            return std::count_if(outcomes.begin(), outcomes.end(),
-                                 [&](const Outcome& o) { return o.verdict == verdict; });
-        };
-        fmt::print("{} runs: {} passed, {} failed, {} recorded, {} not run\n", outcomes.size(),
-                   count(Verdict::pass), count(Verdict::fail), count(Verdict::recorded),
-                   count(Verdict::notrun));
-        write_json(request, outcomes);
+        Divided divided = divide(plans, journal ? &*journal : nullptr, request.resume);
+        if (divided.open.size() < plans.size()) {
+            fmt::print(stderr, "{} of {} runs are taken from {}\n",
+                       plans.size() - divided.open.size(), plans.size(), *request.journal);
+        }
+        PerformOptions options{
+            .root = request.root,
+            .traces = request.traces,
+            .jobs = request.jobs != 0 ? request.jobs : static_cast<unsigned>(usable_cores().size()),
+            .progress = true,
+            .expected = {},
+            .finished = {}};
+        if (journal) {
+            options.expected = [&](const RunPlan& plan) { return journal->seconds(plan); };
+            options.finished = [&](const RunPlan& plan, const Outcome& outcome) {
+                journal->add(plan, outcome);
+            };
+        }
+        std::vector<Outcome> fresh = perform_all(divided.open, options);
+        for (std::size_t i = 0; i < fresh.size(); ++i) {
+            divided.outcomes[divided.places[i]] = std::move(fresh[i]);
+        }
+        const std::vector<Outcome>& outcomes = divided.outcomes;
+        print_results(outcomes);
+        if (request.journal) {
+            add_history(fs::path(*request.journal).parent_path() / "history.jsonl",
+                        set_of({}, request.root, false).at("commit"), outcomes);
+        }
+        write_outputs(request, outcomes);
         return exit_code_of(outcomes);
+    });
+}
+
+int command_compare(const fs::path& before, const fs::path& after) {
+    return guarded([&] {
+        const auto read = [](const fs::path& file) {
+            const nlohmann::json set = nlohmann::json::parse(read_file(file), nullptr, false);
+            if (!set.is_object() || !set.contains("results")) {
+                throw WrongUse(fmt::format("{} holds no results of a bench", file.string()));
+            }
+            return set;
+        };
+        const Comparison comparison = compare(read(before), read(after));
+        fmt::print("{}", comparison.text);
+        return comparison.worse ? kFailed : 0;
     });
 }
 
@@ -425,7 +314,7 @@ int command_list(const Request& request) {
             width = std::max(width, name.size());
         }
         for (const std::string& name : names) {
-            const auto loaded = load_case(cases_of(request) / (name + ".toml"));
+            const auto loaded = load_case(file_of(request, name));
             if (const auto* error = std::get_if<std::string>(&loaded)) {
                 fmt::print(stderr, "testbench: {}\n", *error);
                 code = kWrongUse;
@@ -463,9 +352,13 @@ int command_show(const Request& request, const std::string& name) {
         fmt::print("  program  {}, {} kernel, slice {} us, {} MiB, at most {} s\n", judged.program,
                    judged.checked ? "checked" : "release", judged.slice_us, judged.memory_mib,
                    judged.timeout_s);
-        fmt::print("  runs     on {}; harts {}{}; seeds {}; {} clock\n", names(judged.ports),
+        fmt::print("  runs     on {}; harts {}{}; seeds {}; {} clock{}{}\n", names(judged.ports),
                    counts(judged.harts), judged.keep_harts ? " only" : "", counts(judged.seeds),
-                   judged.host_clock ? "host" : "virtual");
+                   judged.host_clock ? "host" : "virtual", judged.gate ? "; a gate" : "",
+                   judged.record ? "; recorded only" : "");
+        for (const std::string& feature : judged.features) {
+            fmt::print("  feature  {}\n", feature);
+        }
         if (judged.must_fail) {
             fmt::print("  fails    the check {} must reject it\n", *judged.must_fail);
         }
@@ -512,15 +405,29 @@ int command_show(const Request& request, const std::string& name) {
     });
 }
 
-int command_trace(const fs::path& file, std::uint64_t first, std::uint64_t count) {
+int command_trace(const TraceRequest& request) {
     return guarded([&] {
-        const oracle::TraceResult read = oracle::read_trace(file);
+        const oracle::TraceResult read = oracle::read_trace(request.file);
         if (!read.trace) {
-            throw std::runtime_error(fmt::format("{}: {}", file.string(), read.refusal));
+            throw std::runtime_error(fmt::format("{}: {}", request.file.string(), read.refusal));
         }
         const std::vector<abi::TraceRecord>& records = read.trace->records;
-        for (std::uint64_t at = first; at < records.size() && at - first < count; ++at) {
+        for (std::uint64_t at = request.first;
+             at < records.size() && at - request.first < request.count; ++at) {
             fmt::print("{}\n", oracle::describe(at, records[at]));
+        }
+        if (request.perfetto) {
+            std::ofstream out(*request.perfetto);
+            viewers::write_trace_events(*read.trace, out);
+            if (!out.flush()) {
+                throw std::runtime_error(fmt::format("cannot write {}", *request.perfetto));
+            }
+        }
+        if (request.ctf) {
+            viewers::write_ctf(*read.trace, *request.ctf);
+        }
+        if (request.perfetto || request.ctf) {
+            return 0;
         }
         const oracle::Replay replay = oracle::replay(*read.trace, {});
         for (const oracle::Finding& finding : replay.findings) {

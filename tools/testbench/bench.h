@@ -6,34 +6,36 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
-#include <vector>
+
+#include "tools/testbench/plan.h"
 
 namespace ravelin::testbench {
 
-struct Request {
-    std::filesystem::path root;
-    std::vector<std::string> patterns;  ///< names or patterns; one exact name for `run`
-    std::optional<std::string> port;
-    std::optional<std::string> harts;  ///< as typed
-    std::optional<std::string> seed;
-    std::optional<std::string> seeds;  ///< "A..B"
-    std::optional<std::string> clock;
-    std::optional<std::string> json;    ///< file
-    std::optional<std::string> traces;  ///< folder that keeps every trace
-    unsigned jobs = 1;
-};
-
 int command_run(const Request& request);
 int command_bench(const Request& request);
+/// Prints the builds that the runs asked for need, a line each: folder below build/, preset,
+/// target, options.
+int command_builds(const Request& request);
 /// Prints what `ravelin debug` gives gdb for a case's machine, a line each: the kernel's file, the
 /// program's, and the emulator's command as a shell reads it. `console`: the file of its console.
 int command_machine(const Request& request, const std::filesystem::path& console);
 int command_list(const Request& request);
 int command_show(const Request& request, const std::string& name);
 
-/// Judges a trace file by the rules alone and prints `count` of its records from `first` on.
-int command_trace(const std::filesystem::path& file, std::uint64_t first, std::uint64_t count);
+/// Prints two files of results side by side. 1 if something is worse in the second.
+int command_compare(const std::filesystem::path& before, const std::filesystem::path& after);
+
+/// What is asked of a trace file.
+struct TraceRequest {
+    std::filesystem::path file;
+    std::uint64_t first = 0;              ///< first record to print
+    std::uint64_t count = 0;              ///< records to print
+    std::optional<std::string> perfetto;  ///< file for Perfetto and chrome://tracing
+    std::optional<std::string> ctf;       ///< folder for babeltrace2
+};
+
+/// Prints records of a trace file, exports it, and, unless it was exported, judges it by the rules alone.
+int command_trace(const TraceRequest& request);
 
 }  // namespace ravelin::testbench

@@ -368,6 +368,24 @@ void check_regexes(Reader& reader, const char* key, const std::vector<std::strin
     }
 }
 
+/// In the order of feature_names, so that one set of them is one build.
+std::vector<std::string> features_of(Reader& reader) {
+    const std::vector<std::string> asked = reader.texts("features", {});
+    const std::vector<std::string>& known = feature_names();
+    for (const std::string& name : asked) {
+        if (std::find(known.begin(), known.end(), name) == known.end()) {
+            reader.fail_at("features", unknown("feature", name, known));
+        }
+    }
+    std::vector<std::string> features;
+    for (const std::string& name : known) {
+        if (std::find(asked.begin(), asked.end(), name) != asked.end()) {
+            features.push_back(name);
+        }
+    }
+    return features;
+}
+
 Case read_case(const toml::table& table, const std::filesystem::path& file) {
     Reader reader(table, "");
     Case judged;
@@ -387,6 +405,10 @@ Case read_case(const toml::table& table, const std::filesystem::path& file) {
     judged.checked = reader.flag("checked", true);
     judged.suite = reader.flag("suite", false);
     judged.slice_us = static_cast<std::uint32_t>(reader.number("slice_us", 1, 1'000'000, 1000));
+    judged.icount = static_cast<std::uint32_t>(reader.number("icount", 0, 10, 3));
+    judged.features = features_of(reader);
+    judged.gate = reader.flag("gate", true);
+    judged.record = reader.flag("record", false);
     judged.needs = reader.texts("needs", {});
     judged.expect = reader.texts("expect", {});
     judged.forbid = reader.texts("forbid", {});
@@ -412,6 +434,12 @@ Case read_case(const toml::table& table, const std::filesystem::path& file) {
     if (!judged.checked && judges_trace) {
         reader.fail_at("checked", "a release kernel has no trace to judge");
     }
+    if (!judged.checked && !judged.features.empty()) {
+        reader.fail_at("features", "a release kernel refuses every feature");
+    }
+    if (judged.record && judged.must_fail) {
+        reader.fail_at("record", "a case that must fail is judged");
+    }
     return judged;
 }
 
@@ -436,6 +464,11 @@ std::optional<Port> port_named(const std::string& name) {
         return std::nullopt;
     }
     return static_cast<Port>(found - port_names().begin());
+}
+
+const std::vector<std::string>& feature_names() {
+    static const std::vector<std::string> names = {"arm-under-lock"};
+    return names;
 }
 
 std::vector<std::string> check_names() {

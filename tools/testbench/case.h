@@ -87,6 +87,10 @@ struct Case {
     bool checked = true;
     bool suite = false;  ///< the port conformance suite runs in the kernel's place
     std::uint32_t slice_us = 1000;
+    std::uint32_t icount = 3;           ///< QEMU: an instruction takes 2^icount ns of guest time
+    std::vector<std::string> features;  ///< of feature_names, in that order
+    bool gate = true;                   ///< one of the runs of `bench --gates`
+    bool record = false;                ///< shares and figures are recorded, never judged
     std::vector<std::string> needs;
     std::vector<std::string> expect;
     std::vector<std::string> forbid;
@@ -106,6 +110,9 @@ std::variant<Case, std::string> load_case(const std::filesystem::path& file);
 
 /// The names of the cases of a folder, sorted.
 std::vector<std::string> case_names(const std::filesystem::path& folder);
+
+/// What a kernel can be built with for tests alone; `a-b` is the option RAVELIN_A_B of the build.
+const std::vector<std::string>& feature_names();
 
 /// The checks that `must_fail` may name.
 std::vector<std::string> check_names();

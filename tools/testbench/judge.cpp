@@ -30,10 +30,11 @@ class Judge {
         : plan_(plan),
           case_(*plan.judged),
           run_(run),
-          judges_time_(!plan.host_clock || plan.harts <= cores) {}
+          judges_time_(!plan.judged->record && (!plan.host_clock || plan.harts <= cores)) {}
 
     Outcome go() {
         out_.name = case_.name;
+        out_.description = case_.description;
         out_.port = plan_.port;
         out_.harts = plan_.harts;
         out_.seed = plan_.seed;
@@ -147,6 +148,21 @@ class Judge {
         shares(trace, replay, windows);
         figures(oracle::figures(trace, replay, windows));
         measures(trace, replay, first);
+        detail(trace, replay, windows);
+    }
+
+    /// The page shows the harts around what decided the first failures.
+    void detail(const oracle::Trace& trace, const oracle::Replay& replay,
+                const std::vector<oracle::Window>& windows) {
+        constexpr std::size_t kShownFailures = 3;
+        std::vector<std::pair<std::uint64_t, std::string>> places;
+        for (const oracle::Finding& finding : replay.findings) {
+            if (!finding.records.empty() && places.size() < kShownFailures &&
+                finding.records.back() < trace.records.size()) {
+                places.emplace_back(finding.records.back(), finding.check);
+            }
+        }
+        out_.detail = detail_of(case_, trace, replay, windows, places);
     }
 
     void check_head(const abi::TraceHead& head) {
@@ -385,7 +401,8 @@ class Judge {
                             std::any_of(out_.figures.begin(), out_.figures.end(), is_judged);
         out_.verdict = asks && !judged ? Verdict::recorded : Verdict::pass;
         if (out_.verdict == Verdict::recorded) {
-            out_.reason = judges_time_
+            out_.reason = case_.record ? "the case is for the record; the rules hold"
+                          : judges_time_
                               ? "nothing is judged at this hart count; the rules hold"
                               : "more harts than cores on the host's clock; the rules hold";
         }

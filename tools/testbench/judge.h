@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tools/testbench/case.h"
+#include "tools/testbench/detail.h"
 #include "tools/testbench/runner.h"
 
 namespace ravelin::testbench {
@@ -64,6 +65,9 @@ struct Outcome {
     std::uint64_t dropped = 0;
     std::string trace_kept;  ///< where the trace of a failed run is
     double wall_s = 0.0;
+    std::uint32_t runs = 1;  ///< 2: a miss on the host's clock, run once more alone
+    std::string description;
+    Detail detail;
 };
 
 /// Judges a run. `cores` is how many harts the host can run at once: with more, shares and figures on

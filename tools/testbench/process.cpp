@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -81,8 +82,14 @@ class Lines {
 };
 
 [[noreturn]] void become(const std::vector<std::string>& command, const Pipe& out, const Pipe& err,
-                         const Pipe& failure) {
+                         const Pipe& failure, std::optional<unsigned> core) {
     setpgid(0, 0);
+    if (core) {
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        CPU_SET(*core, &set);
+        sched_setaffinity(0, sizeof(set), &set);
+    }
     const int null = open("/dev/null", O_RDONLY);
     dup2(null, STDIN_FILENO);
     dup2(out.writer(), STDOUT_FILENO);
@@ -100,10 +107,8 @@ class Lines {
 
 }  // namespace
 
-ProcessResult run_process(const std::vector<std::string>& command,
-                          std::chrono::milliseconds timeout,
-                          const std::function<bool(std::string_view)>& on_line,
-                          std::chrono::milliseconds grace) {
+ProcessResult run_process(const std::vector<std::string>& command, const ProcessOptions& options,
+                          const std::function<bool(std::string_view)>& on_line) {
     ProcessResult result;
     Pipe out;
     Pipe err;
@@ -113,14 +118,14 @@ ProcessResult run_process(const std::vector<std::string>& command,
         return result;
     }
     const Clock::time_point start = Clock::now();
-    Clock::time_point deadline = start + timeout;
+    Clock::time_point deadline = start + options.timeout;
     const pid_t child = fork();
     if (child < 0) {
         result.not_started = fmt::format("no process: {}", std::strerror(errno));
         return result;
     }
     if (child == 0) {
-        become(command, out, err, failure);
+        become(command, out, err, failure, options.core);
     }
     setpgid(child, child);
     out.close_end(1);
@@ -156,7 +161,7 @@ ProcessResult run_process(const std::vector<std::string>& command,
             if (got > 0 && !lines.feed({buffer.data(), static_cast<std::size_t>(got)}, on_line) &&
                 !result.stopped) {
                 result.stopped = true;
-                deadline = std::min(deadline, Clock::now() + grace);
+                deadline = std::min(deadline, Clock::now() + options.grace);
             }
         }
         if (polled[1].revents != 0) {
@@ -184,6 +189,20 @@ ProcessResult run_process(const std::vector<std::string>& command,
     }
     result.wall_s = std::chrono::duration<double>(Clock::now() - start).count();
     return result;
+}
+
+std::vector<unsigned> usable_cores() {
+    std::vector<unsigned> cores;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof(set), &set) == 0) {
+        for (unsigned core = 0; core < CPU_SETSIZE; ++core) {
+            if (CPU_ISSET(core, &set)) {
+                cores.push_back(core);
+            }
+        }
+    }
+    return cores.empty() ? std::vector<unsigned>{0} : cores;
 }
 
 std::string find_program(const std::string& name) {

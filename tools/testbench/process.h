@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,12 +22,20 @@ struct ProcessResult {
     double wall_s = 0.0;
 };
 
+struct ProcessOptions {
+    std::chrono::milliseconds timeout{};
+    /// What the group is given to end by itself once on_line has answered false.
+    std::chrono::milliseconds grace{};
+    std::optional<unsigned> core{};  ///< the one core of the host it may run on
+};
+
 /// Runs a command. `on_line` gets each line of its standard output, without the line's end, and
-/// answers whether to go on; on false the group is given `grace` to end by itself and is then killed.
-ProcessResult run_process(const std::vector<std::string>& command,
-                          std::chrono::milliseconds timeout,
-                          const std::function<bool(std::string_view)>& on_line,
-                          std::chrono::milliseconds grace = std::chrono::milliseconds(0));
+/// answers whether to go on; on false the group is ended.
+ProcessResult run_process(const std::vector<std::string>& command, const ProcessOptions& options,
+                          const std::function<bool(std::string_view)>& on_line);
+
+/// The cores of the host that this process may use.
+std::vector<unsigned> usable_cores();
 
 /// Where a program is on PATH, or empty.
 std::string find_program(const std::string& name);

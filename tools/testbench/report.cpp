@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
+#include <map>
+#include <tuple>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
-#include "tools/testbench/process.h"
 
 namespace ravelin::testbench {
 
@@ -49,14 +47,7 @@ std::string rule_of(const ShareRow& row) {
                        row.margin < 0.0 ? "  MISSED" : "");
 }
 
-/// The judged figure that is nearest to missing, as cells of the table.
-struct Nearest {
-    std::string figure;
-    std::string target;
-    std::string margin;
-    double relative = 0.0;
-    bool found = false;
-};
+}  // namespace
 
 Nearest nearest_of(const Outcome& outcome) {
     Nearest nearest;
@@ -91,7 +82,6 @@ Nearest nearest_of(const Outcome& outcome) {
     return nearest;
 }
 
-/// Columns as wide as their widest cell; a cell's width is its characters, not its bytes.
 std::string columns(const std::vector<std::vector<std::string>>& rows) {
     const auto width = [](const std::string& text) {
         return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
@@ -119,81 +109,6 @@ std::string columns(const std::vector<std::vector<std::string>>& rows) {
     }
     return text;
 }
-
-/// The first line of a command's output, or "".
-std::string first_line_of(const std::vector<std::string>& command) {
-    std::string first;
-    run_process(command, std::chrono::seconds(10), [&](std::string_view line) {
-        if (first.empty()) {
-            first = line;
-        }
-        return true;
-    });
-    return first;
-}
-
-/// The compiler that a build directory was configured with, or "".
-std::string compiler_of(const std::filesystem::path& folder) {
-    std::ifstream cache(folder / "CMakeCache.txt");
-    for (std::string line; std::getline(cache, line);) {
-        if (line.starts_with("CMAKE_CXX_COMPILER:")) {
-            const std::string compiler = line.substr(line.find('=') + 1);
-            return first_line_of({compiler, "--version"});
-        }
-    }
-    return "";
-}
-
-nlohmann::json rounded(double value) {
-    return std::round(value * 10.0) / 10.0;
-}
-
-nlohmann::json json_of(const Outcome& outcome) {
-    nlohmann::json json;
-    json["case"] = outcome.name;
-    json["port"] = name_of(outcome.port);
-    json["board"] = outcome.port == Port::hosted ? "hosted" : "virt";
-    json["harts"] = outcome.harts;
-    json["seed"] = outcome.seed;
-    json["clock"] = outcome.clock;
-    json["build"] = outcome.preset;
-    json["command"] = outcome.command;
-    json["verdict"] = name_of(outcome.verdict);
-    json["reason"] = outcome.reason;
-    json["figures"] = nlohmann::json::array();
-    for (const FigureRow& row : outcome.figures) {
-        json["figures"].push_back({{"name", row.name},
-                                   {"group", nullptr},
-                                   {"value", rounded(row.value)},
-                                   {"gross", nullptr},
-                                   {"unit", row.unit},
-                                   {"target", row.target ? nlohmann::json(*row.target) : nullptr},
-                                   {"op", row.target ? nlohmann::json(name_of(row.op)) : nullptr},
-                                   {"judged", row.judged}});
-    }
-    json["shares"] = nlohmann::json::array();
-    for (const ShareRow& row : outcome.shares) {
-        json["shares"].push_back({{"window", row.window},
-                                  {"budget", row.budget},
-                                  {"weight", row.weight},
-                                  {"want", rounded(row.want)},
-                                  {"got", rounded(row.got)},
-                                  {"got_gross", rounded(row.gross)},
-                                  {"op", name_of(row.op)},
-                                  {"tolerance", row.tolerance},
-                                  {"judged", row.judged}});
-    }
-    json["failures"] = nlohmann::json::array();
-    for (const Failure& failure : outcome.failures) {
-        json["failures"].push_back(
-            {{"check", failure.check}, {"reason", failure.reason}, {"records", failure.records}});
-    }
-    json["trace"] = {{"records", outcome.records}, {"dropped", outcome.dropped}};
-    json["wall_s"] = std::round(outcome.wall_s * 1000.0) / 1000.0;
-    return json;
-}
-
-}  // namespace
 
 std::string account_of(const Outcome& outcome) {
     std::string text = fmt::format(
@@ -261,27 +176,64 @@ std::string table_of(const std::vector<Outcome>& outcomes) {
     return columns(rows);
 }
 
-std::string json_of(const std::vector<Outcome>& outcomes, const std::filesystem::path& root) {
-    nlohmann::json json;
-    json["version"] = 1;
-    json["commit"] = first_line_of({"git", "-C", root.string(), "describe", "--always", "--dirty"});
-    json["host"] = first_line_of({"uname", "-srm"});
-    json["compilers"] = nlohmann::json::object();
-    bool emulated = false;
+std::string sweeps_of(const std::vector<Outcome>& outcomes) {
+    // A sweep: the runs of one case, port, hart count and clock, by seed.
+    using Sweep = std::tuple<std::string, Port, std::uint32_t, std::string>;
+    struct Rule {
+        std::string target;
+        std::vector<std::tuple<double, double, std::uint64_t>> runs;  // margin, value, seed
+    };
+    struct Runs {
+        std::size_t count = 0;
+        std::size_t good = 0;
+        std::map<std::string, Rule> rules;
+    };
+    std::map<Sweep, Runs> sweeps;
     for (const Outcome& outcome : outcomes) {
-        emulated = emulated || outcome.port != Port::hosted;
-        if (!outcome.preset.empty() && !json["compilers"].contains(outcome.preset)) {
-            json["compilers"][outcome.preset] = compiler_of(root / "build" / outcome.preset);
+        Runs& runs = sweeps[{outcome.name, outcome.port, outcome.harts, outcome.clock}];
+        ++runs.count;
+        runs.good +=
+            outcome.verdict == Verdict::pass || outcome.verdict == Verdict::recorded ? 1 : 0;
+        for (const ShareRow& row : outcome.shares) {
+            if (row.judged) {
+                Rule& rule =
+                    runs.rules[fmt::format("share of {}, window {}", row.budget, row.window)];
+                rule.target = fmt::format("{:.0f} {} {}", row.want, name_of(row.op), row.tolerance);
+                rule.runs.emplace_back(row.margin, row.got, outcome.seed);
+            }
+        }
+        for (const FigureRow& row : outcome.figures) {
+            if (row.judged && row.target) {
+                Rule& rule = runs.rules[row.name];
+                rule.target = fmt::format("{} {}", name_of(row.op), *row.target);
+                rule.runs.emplace_back(row.margin, row.value, outcome.seed);
+            }
         }
     }
-    if (emulated) {
-        json["qemu"] = first_line_of({"qemu-system-riscv64", "--version"});
+    std::vector<std::vector<std::string>> rows = {
+        {"sweep", "passed", "judged", "target", "worst", "seed", "margin", "median"}};
+    for (auto& [sweep, runs] : sweeps) {
+        if (runs.count < 2) {
+            continue;
+        }
+        std::string name =
+            fmt::format("{} {} harts {} {}", std::get<0>(sweep), name_of(std::get<1>(sweep)),
+                        std::get<2>(sweep), std::get<3>(sweep));
+        std::string passed = fmt::format("{} of {}", runs.good, runs.count);
+        if (runs.rules.empty()) {
+            rows.push_back({name, passed});
+        }
+        for (auto& [rule_name, rule] : runs.rules) {
+            std::sort(rule.runs.begin(), rule.runs.end());
+            const auto& [margin, value, seed] = rule.runs.front();
+            rows.push_back({name, passed, rule_name, rule.target, number(value),
+                            std::to_string(seed), number(margin) + (margin < 0.0 ? "  MISSED" : ""),
+                            number(std::get<1>(rule.runs[rule.runs.size() / 2]))});
+            name.clear();
+            passed.clear();
+        }
     }
-    json["results"] = nlohmann::json::array();
-    for (const Outcome& outcome : outcomes) {
-        json["results"].push_back(json_of(outcome));
-    }
-    return json.dump(2) + "\n";
+    return rows.size() == 1 ? "" : columns(rows);
 }
 
 }  // namespace ravelin::testbench

@@ -1,17 +1,16 @@
 #include "tools/testbench/runner.h"
 
+#include <cctype>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <regex>
-#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "tools/oracle/trace_file.h"
 #include "tools/testbench/process.h"
+#include "tools/testbench/ram_trace.h"
 
 namespace ravelin::testbench {
 
@@ -23,11 +22,8 @@ using std::chrono::seconds;
 
 constexpr std::uint32_t kUsualSlice = 1000;
 
-/// The build directory of a plan: port, profile, and the slice if it is another.
 std::string preset_of(const RunPlan& plan) {
-    return fmt::format(
-        "{}-{}{}", name_of(plan.port), plan.judged->checked ? "checked" : "release",
-        plan.judged->slice_us == kUsualSlice ? "" : fmt::format("-slice{}", plan.judged->slice_us));
+    return build_of(plan.port, *plan.judged).folder;
 }
 
 /// The last line of a text that is not empty.
@@ -93,10 +89,11 @@ class HostedRunner final : public Runner {
         }
         result.command = fmt::format("{}", fmt::join(command, " "));
         const ProcessResult process =
-            run_process(command, seconds(plan.judged->timeout_s), [&](std::string_view line) {
-                result.console.emplace_back(line);
-                return true;
-            });
+            run_process(command, {.timeout = seconds(plan.judged->timeout_s), .core = plan.core},
+                        [&](std::string_view line) {
+                            result.console.emplace_back(line);
+                            return true;
+                        });
         result.wall_s = process.wall_s;
         result.not_run = process.not_started;
         if (result.not_run.empty()) {
@@ -106,6 +103,8 @@ class HostedRunner final : public Runner {
         }
         return result;
     }
+
+    std::vector<fs::path> files(const RunPlan& plan) const override { return {program_of(plan)}; }
 
     std::string clock_name(bool host_clock) const override {
         return host_clock ? "threads" : "virtual";
@@ -129,11 +128,7 @@ class QemuRunner final : public Runner {
         if (find_program(emulator()).empty()) {
             return fmt::format("{} is not installed", emulator());
         }
-        std::vector<fs::path> files = {kernel_of(plan), image_of(plan)};
-        if (const fs::path firmware = firmware_of(plan); firmware != "default") {
-            files.push_back(firmware);
-        }
-        for (const fs::path& file : files) {
+        for (const fs::path& file : files(plan)) {
             if (!fs::exists(file)) {
                 return fmt::format("there is no {}: build it with ./ravelin build {}",
                                    file.string(), preset_of(plan));
@@ -170,8 +165,11 @@ class QemuRunner final : public Runner {
             }
             return end.empty();
         };
-        const ProcessResult process =
-            run_process(command, seconds(plan.judged->timeout_s), on_line, milliseconds(2000));
+        const ProcessResult process = run_process(command,
+                                                  {.timeout = seconds(plan.judged->timeout_s),
+                                                   .grace = milliseconds(2000),
+                                                   .core = plan.core},
+                                                  on_line);
         result.wall_s = process.wall_s;
         result.not_run = process.not_started;
         if (!result.not_run.empty()) {
@@ -186,11 +184,20 @@ class QemuRunner final : public Runner {
             result.broke = fmt::format("the machine ended '{}', not '{}'", end, plan.judged->ends);
         }
         if (bytes != 0) {
-            result.has_trace = copy_out(ram, address, bytes, plan);
+            result.has_trace = save_trace(
+                ram, {.address = address, .bytes = bytes, .base = kRamBase}, plan.seed, plan.trace);
         }
         std::error_code ignored;
         fs::remove(ram, ignored);
         return result;
+    }
+
+    std::vector<fs::path> files(const RunPlan& plan) const override {
+        std::vector<fs::path> files = {kernel_of(plan), image_of(plan)};
+        if (const fs::path firmware = firmware_of(plan); firmware != "default") {
+            files.push_back(firmware);
+        }
+        return files;
     }
 
     std::string clock_name(bool host_clock) const override {
@@ -276,7 +283,8 @@ class QemuRunner final : public Runner {
         if (plan.host_clock) {
             command.insert(command.end(), {"-accel", "tcg,thread=multi"});
         } else {
-            command.insert(command.end(), {"-icount", "shift=3,sleep=off"});
+            command.insert(command.end(),
+                           {"-icount", fmt::format("shift={},sleep=off", plan.judged->icount)});
         }
         return command;
     }
@@ -290,32 +298,31 @@ class QemuRunner final : public Runner {
                         "-serial", "stdio"});
         return command;
     }
-
-    /// The trace as docs/trace.md has it: the kernel leaves the seed and the digest to who saves it.
-    static bool copy_out(const fs::path& ram, std::uint64_t address, std::uint64_t bytes,
-                         const RunPlan& plan) {
-        std::error_code error;
-        const std::uint64_t size = fs::file_size(ram, error);
-        abi::TraceHead head;
-        if (error || bytes < sizeof head || address < kRamBase || bytes > size ||
-            address - kRamBase > size - bytes) {
-            return false;
-        }
-        std::ifstream from(ram, std::ios::binary);
-        from.seekg(static_cast<std::streamoff>(address - kRamBase));
-        std::vector<char> buffer(static_cast<std::size_t>(bytes));
-        from.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
-        std::memcpy(&head, buffer.data(), sizeof head);
-        head.seed = plan.seed;
-        head.digest = oracle::digest_of(std::as_bytes(std::span(buffer)).subspan(sizeof head));
-        std::memcpy(buffer.data(), &head, sizeof head);
-        std::ofstream out(plan.trace, std::ios::binary);
-        out.write(buffer.data(), from.gcount());
-        return out.good();
-    }
 };
 
 }  // namespace
+
+Build build_of(Port port, const Case& judged) {
+    Build build;
+    build.preset = fmt::format("{}-{}", name_of(port), judged.checked ? "checked" : "release");
+    build.folder = build.preset;
+    build.target = port != Port::hosted ? "all"
+                   : judged.suite       ? "conformance-hosted"
+                                        : "ravelin-hosted-run";
+    if (judged.slice_us != kUsualSlice) {
+        build.folder += fmt::format("-slice{}", judged.slice_us);
+        build.options.push_back(fmt::format("RAVELIN_SLICE_US={}", judged.slice_us));
+    }
+    for (const std::string& feature : judged.features) {
+        build.folder += "-" + feature;
+        std::string option = "RAVELIN_" + feature + "=ON";
+        for (char& c : option) {
+            c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+        }
+        build.options.push_back(option);
+    }
+    return build;
+}
 
 std::unique_ptr<Runner> runner_for(Port port) {
     if (port == Port::hosted) {

@@ -22,8 +22,20 @@ struct RunPlan {
     std::uint64_t seed = 1;
     bool host_clock = false;
     std::filesystem::path root;
-    std::filesystem::path trace;  ///< where the trace is to be
+    std::filesystem::path trace;     ///< where the trace is to be
+    std::optional<unsigned> core{};  ///< the host's core that it has to itself
 };
+
+/// The kernel a plan runs: the folder below build/, the preset it is a variant of, and the options it
+/// is configured with beyond that.
+struct Build {
+    std::string folder;
+    std::string preset;
+    std::string target;                ///< what of it the run needs
+    std::vector<std::string> options;  ///< "NAME=VALUE"
+};
+
+Build build_of(Port port, const Case& judged);
 
 struct RunResult {
     std::string not_run;               ///< why nothing was run, or empty
@@ -43,6 +55,9 @@ class Runner {
     virtual std::string missing(const RunPlan& plan) const = 0;
 
     virtual RunResult run(const RunPlan& plan) const = 0;
+
+    /// The files that decide a run, but for the plan's numbers.
+    virtual std::vector<std::filesystem::path> files(const RunPlan& plan) const = 0;
 
     /// The clock as this port names it.
     virtual std::string clock_name(bool host_clock) const = 0;
