@@ -108,6 +108,23 @@ class Launcher {
         }
     }
 
+    /// Fails the launcher unless `held`.
+    void expect(bool held, u32 line = __builtin_LINE()) {
+        if (!held) {
+            fail(line);
+        }
+    }
+
+    /// A page of this process's own memory.
+    Word page(u32 line = __builtin_LINE()) {
+        return must(rt::map_anon(rt::kPageSize, abi::kRead | abi::kWrite), line);
+    }
+
+    /// What a budget uses now.
+    abi::BudgetUsage usage(const rt::Budget& budget, u32 line = __builtin_LINE()) {
+        return must(rt::budget_usage(env_.records(), budget), line);
+    }
+
     /// Destroys `budget` and what it holds.
     void destroy(rt::Budget& budget, u32 line = __builtin_LINE()) {
         must(rt::budget_destroy(budget), line);
