@@ -266,6 +266,11 @@ void Replayer::check_leave(std::uint64_t at, const TraceRecord& r, TraceLeave ho
 
 void Replayer::check_runner(std::uint64_t at, const TraceRecord& r) {
     Hart& hart = harts_[entry_.hart];
+    if (!hart.online) {
+        reject("structure", fmt::format("hart {} runs and has not come online", entry_.hart),
+               {entry_.place, at});
+        hart.online = true;
+    }
     if (entry_.pick != kNowhere && (entry_.runner == kNowhere || entry_.runner < entry_.pick)) {
         reject("structure", "a pick is not followed by the thread that runs", {entry_.pick, at});
     }
@@ -285,6 +290,14 @@ void Replayer::check_runner(std::uint64_t at, const TraceRecord& r) {
                {entry_.pick, at});
         hart.thread_ended = false;
     }
+}
+
+void Replayer::on_online(std::uint64_t at, const TraceRecord& r) {
+    if (harts_[r.hart].online) {
+        reject("structure", fmt::format("hart {} comes online twice", r.hart), {at});
+    }
+    harts_[r.hart].online = true;
+    ++online_;
 }
 
 void Replayer::check_idle(std::uint64_t at) {

@@ -3,6 +3,8 @@
 
 #include "tools/oracle/replayer.h"
 
+#include <cstring>
+
 #include <fmt/format.h>
 
 namespace ravelin::oracle::detail {
@@ -63,7 +65,7 @@ void Replayer::step(std::uint64_t at, const TraceRecord& r) {
     case TraceKind::thread_end: on_thread_end(r); break;
     case TraceKind::claim: on_claim(at, r); break;
     case TraceKind::start: time_ = r.x; break;
-    case TraceKind::online: ++online_; break;
+    case TraceKind::online: on_online(at, r); break;
     case TraceKind::end: on_end(at, r); break;
     case TraceKind::arm: break;
     // Parts of a group: read by its first record.
@@ -89,6 +91,11 @@ bool Replayer::place_in_order(std::uint64_t at, const TraceRecord& r, TraceKind 
     if (r.hart >= kMaxHarts || r.hart >= trace_.head.harts) {
         reject("structure", fmt::format("hart {} of {}", r.hart, trace_.head.harts), {at});
         return false;
+    }
+    // Two equal charges may follow each other; nothing else that is said twice is news.
+    if (at != 0 && kind != TraceKind::charge &&
+        std::memcmp(&r, &trace_.records[at - 1], sizeof(r)) == 0) {
+        reject("structure", fmt::format("{} stands twice", name_of(kind)), {at - 1, at});
     }
     if (kind == TraceKind::enter) {
         return true;

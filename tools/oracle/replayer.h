@@ -87,6 +87,7 @@ struct Hart {
     std::uint64_t charged = 0;  ///< its time is charged up to here
     std::optional<std::size_t> runner;
     std::optional<std::size_t> thread_budget;  ///< of the runner record
+    bool online = false;
     std::uint64_t thread = 0;
     bool thread_ended = false;
     std::uint64_t pending = 0;  ///< ticks charged to the runner and not folded
@@ -373,6 +374,7 @@ class Replayer {
     void check_change(std::uint64_t at, const TraceRecord& r, const Budget& budget);
 
     void on_runner(std::uint64_t at, const TraceRecord& r);
+    void on_online(std::uint64_t at, const TraceRecord& r);
 
     // --- charges and folds ---
 

@@ -38,7 +38,9 @@ Meaning meaning_of(const abi::TraceRecord& record) {
         const bool call = (record.what & 0xff) == static_cast<unsigned>(abi::TraceCause::call);
         return {.what = call ? kAny : static_cast<std::uint16_t>(abi::TraceCause::boot)};
     }
-    case TraceKind::leave: return {.what = static_cast<std::uint16_t>(abi::TraceLeave::from_idle)};
+    case TraceKind::leave:
+        return {.y = record.id != 0,
+                .what = static_cast<std::uint16_t>(abi::TraceLeave::from_idle)};
     case TraceKind::charge:
         return {.what = static_cast<std::uint16_t>(abi::TraceCharge::audit_wait)};
     case TraceKind::expire: return {.what = static_cast<std::uint16_t>(abi::TraceExpiry::deadline)};
