@@ -260,15 +260,15 @@ void activate(Kernel& kernel, Hart& hart) {
     kernel.port.kick(hart.index, HartMask{first});
 }
 
-// A slice's end where nothing else happened, at one hart: the steps of deschedule, reconcile and
-// pick in one. False: it takes the long way.
+// A slice's end where nothing else happened: the steps of deschedule, reconcile and pick in one.
+// False: it takes the long way.
 bool turn(Kernel& kernel, Hart& hart) {
-    if (kernel.online != 1 || !hart.stays_ready || hart.thread == nullptr || kernel.queue.changed())
-        return false;
+    if (!hart.stays_ready || hart.thread == nullptr) return false;
     Budget& old = *hart.runner;
-    if (old.entity.waiting != 0 || kernel.queue.has_dormant()) return false;
+    if (!kernel.queue.can_turn(old.entity)) return false;
     Thread& thread = *hart.thread;
     bool topped_up = hart.pending == Ticks{};
+    u32 others = old.entity.waiting;
     kernel.ledger.begin_fold(old.entity);
     stride::Entity& next = kernel.queue.turn(old.entity, hart.pending);
     kernel.ledger.end_fold(old.entity, hart.pending);
@@ -276,7 +276,7 @@ bool turn(Kernel& kernel, Hart& hart) {
     if (topped_up) kernel.ledger.top_up();
     hart.pending = {};
     Budget& budget = budget_of(next);
-    if (&budget != &old) {
+    if (&budget != &old || others != 0) {
         set_ready(thread);
         take_thread(kernel, hart, budget);
     }
@@ -286,7 +286,7 @@ bool turn(Kernel& kernel, Hart& hart) {
             kernel.trace.write(hart.index, TraceKind::top_up, old.head.id, stride::kMinCharge, 0);
         trace_pass(kernel, hart, TraceKind::pass, old);
         trace_effects(kernel, hart);
-        kernel.trace.write(hart.index, TraceKind::counts, old.head.id, 1, 0);
+        kernel.trace.write(hart.index, TraceKind::counts, old.head.id, others + 1, 0);
         trace_pass(kernel, hart, TraceKind::requeue, old);
         trace_pass(kernel, hart, TraceKind::pick, budget);
         trace_runner(kernel, hart);

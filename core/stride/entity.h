@@ -17,11 +17,10 @@ inline constexpr u64 kRuntimeCap = u64{1} << 40;
 /// Least ticks a deschedule charges: a run too short for the clock to see is not free.
 inline constexpr u64 kMinCharge = 1;
 
-/// Where the queue keeps an entity.
+/// Whether an entity is queued.
 enum class Place : u8 {
-    out,   ///< not queued
-    tree,  ///< queued, not capped, a thread of it waits for a hart
-    side,  ///< queued; capped, or every thread of it runs on a hart
+    out,     ///< not queued
+    queued,  ///< it has threads
     dormant,  ///< queued, but its last thread just ended or blocked: the entry's reconcile takes it out
 };
 
@@ -29,14 +28,15 @@ struct Entity {
     U128 pass;
     U128 entry;  ///< the pass it was created at: only work beyond it is lifted into the parent
     u64 remainder = 0;  ///< of the last fold, less than the weight it was folded at
+    u64 key = 0;        ///< while queued: the queue's copy of the pass, in 64 bits
     i64 tie = 0;
     u64 id = 0;
     u32 weight = 0;   ///< free weight: the limit less what its children carved
     u32 waiting = 0;  ///< ready threads that no hart runs
     u32 running = 0;  ///< harts that run it
-    u16 slot = 0;     ///< its leaf in the tree or its place in the side list
     Place place = Place::out;
     bool capped = false;
+    Entity** seat = nullptr;  ///< while queued with threads: the queue's pointer to it
     U128
         lag;  ///< while capped: how far below the floor its lift target stands; max() until that is known
     Entity* next = nullptr;  ///< while dormant: list link
@@ -44,6 +44,10 @@ struct Entity {
 
     bool queued() const { return place != Place::out; }
     u32 threads() const { return waiting + running; }
+
+    /// True of a budget with threads that the cap set is judged of: one whose every thread runs, or
+    /// that is capped already.
+    bool tested() const { return waiting == 0 || capped; }
 };
 
 /// True if `a` ranks before `b`: lower pass, then lower tie (wakers below requeued, later wakers

@@ -125,8 +125,7 @@ void Wiring::bill(u32 hart, Budget& payer, Ticks ticks) {
 }
 
 bool Wiring::turn_applies(u32 hart, bool stays_ready) const {
-    return harts_.size() == 1 && stays_ready && !queue_.changed() &&
-           harts_[hart].runner->entity.waiting == 0 && !queue_.has_dormant();
+    return stays_ready && queue_.can_turn(harts_[hart].runner->entity);
 }
 
 void Wiring::turn(u32 hart) {

@@ -15,7 +15,7 @@ def u128(value):
 
 
 def enum_name(value):
-    """`tree` of ravelin::stride::Place::tree; the number of a value that has no name."""
+    """`queued` of ravelin::stride::Place::queued; the number of a value that has no name."""
     return str(value).rsplit("::", 1)[-1]
 
 
@@ -46,8 +46,10 @@ class Entity:
         self.weight = int(value["weight"])
         self.waiting = int(value["waiting"])
         self.running = int(value["running"])
-        self.place = enum_name(value["place"])
         self.capped = bool(value["capped"])
+        self.place = enum_name(value["place"])
+        if self.place == "queued":
+            self.place = "side" if self.capped or self.running != 0 else "tree"
 
     @property
     def rank(self):
@@ -77,7 +79,7 @@ class Model:
     def __init__(self, kernel):
         self.kernel = kernel
         self.queue = kernel["queue"]
-        self.floor = u128(self.queue["floor_"])
+        self.floor = u128(self.queue["base_"]) + int(self.queue["floor_key_"])
         self.hart_count = int(kernel["hart_count"])
 
     def special(self, address):
@@ -120,7 +122,8 @@ class Model:
     def queued(self):
         """Every queued budget, best rank first."""
         queue = self.queue
-        entities = [queue["entities_"][slot] for slot in range(int(queue["leaves_"]))]
+        leaves = int(queue["leaves_"])
+        entities = [queue["matches_"][node // 2]["side"][node % 2] for node in range(leaves, 2 * leaves)]
         entities += [queue["side_"][place] for place in range(int(queue["side_count_"]))]
         dormant = queue["dormant_"]
         while int(dormant) != 0 and len(entities) <= MOST_BUDGETS:
