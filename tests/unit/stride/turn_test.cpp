@@ -84,6 +84,7 @@ void slice_ends(Random& random, u32 most, u32 harts, int steps, Met& met) {
     fill(slow, budgets);
     fill(fast, budgets);
     std::vector<std::pair<Entity*, Entity*>> runners;
+    runners.reserve(harts);
     for (u32 hart = 0; hart < harts; ++hart)
         runners.emplace_back(pick_and_run(slow.queue), pick_and_run(fast.queue));
     for (int step = 0; step < steps; ++step) {

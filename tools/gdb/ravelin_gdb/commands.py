@@ -137,7 +137,8 @@ class Queue(_Command):
 
 usage: ravelin queue
 
-Places: tree, no hart runs it; side, a hart does, or the budget is capped; dormant, no thread is left, and this entry's reconcile takes it out."""
+Places: tree, no hart runs it; side, a hart does, or the budget is capped; dormant, no thread is left, and
+this entry's reconcile takes it out."""
 
     def __init__(self):
         super().__init__("queue")
