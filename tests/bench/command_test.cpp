@@ -385,6 +385,19 @@ TEST_F(Bench, GatesAreRunOnTheirPortsAlone) {
     EXPECT_THAT(say({"bench", "show", "sketch"}).out, Not(HasSubstr("a gate")));
 }
 
+TEST_F(Bench, RulesAloneAtAnyNumberOfHarts) {
+    add("good", std::string("harts = 1\nkeep_harts = true\n") + kShares +
+                    "[[figure]]\nname = 'harts_ran'\nop = 'at_least'\ntarget = 64\n");
+    add("made-to-fail", std::string("program = 'good'\nmust_fail = 'share'\n") + kShares);
+    const Said said = say({"bench", "--rules", "--harts", "3", "good"});
+    EXPECT_EQ(said.code, 0) << said.out << said.errors;
+    EXPECT_THAT(said.out, testing::ContainsRegex("good +hosted +3 +1 +virtual +RECORDED"));
+    EXPECT_THAT(said.out, HasSubstr("1 runs: 0 passed, 0 failed, 1 recorded"));
+    EXPECT_NE(say({"bench", "good"}).code, 0) << "64 harts never ran";
+    EXPECT_EQ(refused({"bench", "made-to-fail", "--rules"}),
+              "testbench: none of these cases can be judged by the rules alone\n");
+}
+
 TEST_F(Bench, SeveralPorts) {
     add("good", std::string("ports = ['hosted', 'rv64']\n") + kShares);
     const Said said = say({"bench", "--on", "hosted", "--on", "rv64", "good"});

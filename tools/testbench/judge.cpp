@@ -191,7 +191,7 @@ class Judge {
         const auto holds = [](const auto& list, auto value) {
             return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
         };
-        return (judges_time_ || counts) && holds(scope.harts, plan_.harts) &&
+        return (judges_time_ || (counts && !case_.record)) && holds(scope.harts, plan_.harts) &&
                holds(scope.ports, plan_.port);
     }
 

@@ -80,6 +80,8 @@ int main(int argc, char** argv) {
         command->add_flag("--long", request.long_runs, "seeds 1 to 100 unless others are given");
         command->add_option("--journal", request.journal, "file that keeps what has finished")
             ->type_name("FILE");
+        command->add_flag("--rules", request.rules,
+                          "judge by the rules every trace must keep, at any number of harts");
         CLI::Option* resume =
             command->add_flag("--resume", request.resume, "do not run what the journal has");
         command->add_flag("--failed", request.failed, "run only what failed in the journal")

@@ -80,6 +80,22 @@ std::vector<Port> ports_named(const Request& request) {
     return ports;
 }
 
+/// Has a case judged by the rules every trace must keep, at any hart count. False: it has no trace of
+/// the kernel's own, or is there to be rejected.
+bool by_rules(Case& judged) {
+    if (!judged.checked || judged.suite || judged.must_fail) {
+        return false;
+    }
+    judged.record = true;
+    judged.keep_harts = false;
+    judged.expect.clear();
+    judged.wake_no_preempt.reset();
+    judged.irq_wake_no_preempt.reset();
+    judged.round_robin.reset();
+    judged.ties.reset();
+    return true;
+}
+
 }  // namespace
 
 fs::path file_of(const Request& request, const std::string& name) {
@@ -157,12 +173,16 @@ std::vector<Case> cases_matching(const Request& request) {
     std::vector<Case> cases;
     for (const std::string& name : chosen) {
         Case judged = load(file_of(request, name));
+        if (request.rules && !by_rules(judged)) {
+            continue;
+        }
         if (!request.gates || judged.gate) {
             cases.push_back(std::move(judged));
         }
     }
     if (cases.empty()) {
-        throw WrongUse("none of these cases is a gate");
+        throw WrongUse(request.rules ? "none of these cases can be judged by the rules alone"
+                                     : "none of these cases is a gate");
     }
     return cases;
 }
@@ -181,7 +201,8 @@ std::vector<RunPlan> plans_of(const Request& request, const Wanted& wanted, cons
     std::vector<RunPlan> plans;
     for (const Port port : wanted.ports) {
         const auto& its = judged.ports;
-        if (request.gates && std::find(its.begin(), its.end(), port) == its.end()) {
+        if ((request.gates || request.rules) &&
+            std::find(its.begin(), its.end(), port) == its.end()) {
             continue;
         }
         for (const std::uint32_t count : harts) {

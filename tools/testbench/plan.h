@@ -35,6 +35,7 @@ struct Request {
     bool long_runs = false;              ///< seeds 1..100 unless others are asked for
     bool resume = false;                 ///< do not run again what the journal has
     bool failed = false;                 ///< run only what failed in the journal
+    bool rules = false;                  ///< judge by the rules every trace must keep, nothing else
 };
 
 /// A command line that asks for what is not there.
@@ -60,10 +61,10 @@ std::filesystem::path file_of(const Request& request, const std::string& name);
 Case case_named(const Request& request, const std::string& name);
 
 /// The cases that the patterns mean; each pattern must mean one at least. With `gates`, of those the
-/// gates.
+/// gates; with `rules`, of those the ones that a trace of any hart count can be judged of.
 std::vector<Case> cases_matching(const Request& request);
 
-/// The runs of a case: all its hart counts and seeds, or only the first of each. With `gates` on the
+/// The runs of a case: all its hart counts and seeds, or only the first of each. With `gates` or `rules` on the
 /// case's ports alone; else a port that it lacks is a run that will not be made.
 std::vector<RunPlan> plans_of(const Request& request, const Wanted& wanted, const Case& judged,
                               bool all);
