@@ -55,10 +55,6 @@ void run_and_end_slice(Scheduler& queue, unsigned hart, Ticks ticks) {
     queue.reconcile(hart);
 }
 
-Program spinner() {
-    return [](Machine&) { return Step{}; };
-}
-
 // ---- charging ----------------------------------------------------------------------------------
 
 Findings charge(const Rules& rules) {

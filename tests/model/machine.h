@@ -54,6 +54,11 @@ struct Step {
 };
 using Program = std::function<Step(Machine&)>;
 
+// A thread that runs and does nothing else.
+inline Program spinner() {
+    return [](Machine&) { return Step{}; };
+}
+
 // Kernel time of each kind of work, in ticks.
 struct Costs {
     Ticks timeout = 0;   // one expired timeout

@@ -15,10 +15,6 @@ namespace {
 constexpr Ticks kWarmUp = 400 * kSlice;
 constexpr Ticks kJudged = 400 * kSlice;
 
-Program spinner() {
-    return [](Machine&) { return Step{}; };
-}
-
 // Runs `run` ticks and sleeps `sleep`, for ever.
 Program bursts(Ticks run, Ticks sleep) {
     return [=](Machine&) { return Step{.run = run, .after = After::kSleep, .sleep = sleep}; };
