@@ -73,6 +73,7 @@ def comparable(line):
     follow from what each kind of work costs. Their widths go with them."""
     line = re.sub(r"0x[0-9a-f]{6,}", "ADDRESS", line)
     line = re.sub(r"^\d+\t.*", "SOURCE", line)
+    line = re.sub(r"(\.\./)+(?=\w)", "", line)  # a compiler cache may have made a source's path relative
     line = re.sub(r"(\.(?:h|cpp)):\d+", r"\1:LINE", line)
     line = re.sub(r"\bline \d+", "line LINE", line)
     line = re.sub(r"\b(process|record|entry|charged|in) \d+\b", r"\1 N", line)
