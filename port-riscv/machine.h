@@ -4,6 +4,7 @@
 #include "core/entry/enter.h"
 #include "port-riscv/fdt/facts.h"
 #include "port-riscv/line.h"
+#include "port-riscv/ranges.h"
 
 namespace ravelin::riscv {
 
@@ -28,31 +29,6 @@ Port::Context* settle(HartBlock& block, Port::Context* next) noexcept;
 
 /// Ends the machine by the firmware.
 [[noreturn]] void power_off(ResetKind kind) noexcept;
-
-/// Physical memory from `base` to `end`, both on page boundaries.
-struct Range {
-    u64 base = 0;
-    u64 end = 0;
-};
-
-/// A list of disjoint ranges in rising order.
-class Ranges {
-  public:
-    static constexpr u32 kMost = 32;
-
-    /// Adds a range that overlaps none that is there. False if the list is full.
-    bool add(Range range) noexcept;
-    /// Takes a range off whatever it overlaps. False if that needs more room than there is.
-    bool subtract(Range range) noexcept;
-
-    std::span<Range> view() noexcept { return {ranges_, count_}; }
-
-  private:
-    bool insert(u32 place, Range range) noexcept;
-
-    Range ranges_[kMost];
-    u32 count_ = 0;
-};
 
 /// Makes the kernel's own tables, switches the hart to them, and checks every mapping in them (W^X,
 /// nothing for user code, guard pages absent). `mapped` is what the kernel reaches besides its image.

@@ -8,7 +8,7 @@
 namespace ravelin::sbi {
 
 /// As wide as a register: every argument and result of a call.
-using Word = unsigned long;
+using Word = std::uintptr_t;
 
 /// Extension ids. Legacy extensions are one call each.
 inline constexpr Word kBase = 0x10, kTime = 0x54494D45, kIpi = 0x735049, kRfence = 0x52464E43,

@@ -15,6 +15,9 @@ namespace ravelin {
 
 class Lock {
   public:
+    /// `first` is the first ticket's number; tickets wrap.
+    explicit Lock(u32 first = 0) : next_{first}, serving_{first} {}
+
     /// Takes the lock; `serve` is called before every halt, with the lock not held, to answer other
     /// harts' shootdowns. Returns how many sections were ahead when the ticket was drawn.
     template <class Serve>
@@ -46,8 +49,8 @@ class Lock {
         serve();
     }
 
-    std::atomic<u32> next_{0};
-    std::atomic<u32> serving_{0};
+    std::atomic<u32> next_;
+    std::atomic<u32> serving_;
     std::atomic<u32> halted_{0};
 };
 

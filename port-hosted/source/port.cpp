@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "port-hosted/source/host_time.h"
 #include "port-hosted/source/machine.h"
 #include "port-hosted/source/panic.h"
 
@@ -27,9 +28,7 @@ constexpr u64 kEntropy = 32;
 Ticks Port::real_now() noexcept {
     timespec now;
     ::clock_gettime(CLOCK_MONOTONIC, &now);
-    constexpr u64 kNanos = 1'000'000'000 / hosted::kTimebase;
-    return {static_cast<u64>(now.tv_sec) * hosted::kTimebase +
-            static_cast<u64>(now.tv_nsec) / kNanos};
+    return {hosted::ticks_of(now)};
 }
 
 void Port::arm_slowly(HartIndex hart) noexcept {

@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "port-hosted/source/guest.h"
+#include "port-hosted/source/host_time.h"
 #include "port-hosted/source/machine.h"
 #include "port-hosted/source/panic.h"
 
@@ -21,12 +22,6 @@ namespace {
 
 // Farther timers are set to this and come early: the sum stays in range of the host's clock.
 constexpr u64 kFarthest = 100 * kTimebase;
-
-timespec host_time(u64 ticks) {
-    constexpr u64 kNanos = 1'000'000'000 / kTimebase;
-    return {.tv_sec = static_cast<time_t>(ticks / kTimebase),
-            .tv_nsec = static_cast<long>(ticks % kTimebase * kNanos)};
-}
 
 }  // namespace
 

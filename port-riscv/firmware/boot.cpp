@@ -37,7 +37,7 @@ void protect_memory() noexcept {
 void set_up_hart() noexcept {
     csr_write<kMtvec>(reinterpret_cast<Word>(&firmware_trap_entry));
     csr_write<kMedeleg>(0xFFFF & ~(Word{1} << kCallFromSupervisor | Word{1} << kCallFromMachine));
-    csr_write<kMideleg>(kSupervisorSoftware | kSupervisorTimer | kSupervisorExternal);
+    csr_write<kMideleg>(kEveryInterrupt);
     // S-mode may read time, cycle and instret; whether U-mode may is for S-mode to say.
     csr_write<kMcounteren>(~Word{0});
     csr_write<kScounteren>(0);
@@ -57,7 +57,7 @@ void wait_for_start(Word id) noexcept {
     }
     // Nothing that was sent to the hart's earlier life may wake the new one.
     self.software.store(0, std::memory_order_relaxed);
-    csr_clear<kMip>(kSupervisorSoftware);
+    csr_clear<kMip>(kSoftware);
     const Word address = self.start_address;
     const Word opaque = self.opaque;
     self.state.store(RunState::started);

@@ -51,12 +51,12 @@ void carry_out(const Fence& fence) noexcept {
     if (fence.kind == FenceKind::instructions) {
         fence_instructions();
     } else if (whole_space(fence)) {
-        one_space ? flush_asid(fence.asid) : flush_everything();
+        one_space ? flush_space(fence.asid) : flush_everything();
     } else {
         const Word first = fence.start & ~(kPageBytes - 1);
         const Word bytes = fence.start + fence.size - first;
         for (Word at = 0; at < bytes; at += kPageBytes) {
-            one_space ? flush_page_of_asid(first + at, fence.asid) : flush_page(first + at);
+            one_space ? flush_page(first + at, fence.asid) : flush_page(first + at);
         }
     }
 }
@@ -82,7 +82,7 @@ void serve(Word id) noexcept {
     Hart& self = harts[id];
     software_register(id) = 0;
     fence_all();
-    if (self.software.exchange(0) != 0) csr_set<kMip>(kSupervisorSoftware);
+    if (self.software.exchange(0) != 0) csr_set<kMip>(kSoftware);
     for_each(self.fences_from.exchange(0), [](Word sender) {
         carry_out(harts[sender].fence);
         harts[sender].acks_due.fetch_sub(1);
@@ -96,7 +96,7 @@ sbi::Error send_interrupts(Word mask, Word base) noexcept {
     const Word me = self_id();
     for_each(*targets, [=](Word id) {
         if (id == me) {
-            csr_set<kMip>(kSupervisorSoftware);
+            csr_set<kMip>(kSoftware);
         } else if (harts[id].state.load() == RunState::started) {
             harts[id].software.store(1);
             ring(id);

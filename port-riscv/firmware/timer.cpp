@@ -1,11 +1,9 @@
 // S-mode's timer: the hart's own compare register (Sstc) where it has one, else the CLINT's.
 //
 // Rule: a deadline in the past fires at once, and arming withdraws what an earlier deadline left
-// pending. Both hold because the hardware compares levels; the halves are written in split.h's
-// order.
+// pending. Both hold because the hardware compares levels.
 
 #include "port-riscv/firmware/firmware.h"
-#include "port-riscv/firmware/split.h"
 
 namespace ravelin::firmware {
 
@@ -15,18 +13,9 @@ namespace {
 void write_clint(Word id, std::uint64_t deadline) noexcept {
     const Word compare = BOARD_CLINT_BASE + 0x4000 + id * 8;
     write_compare(
-        deadline, [=](std::uint32_t low) { device<std::uint32_t>(compare) = low; },
+        deadline, device<std::uint32_t>(compare + 4),
+        [=](std::uint32_t low) { device<std::uint32_t>(compare) = low; },
         [=](std::uint32_t high) { device<std::uint32_t>(compare + 4) = high; });
-}
-
-void write_own(std::uint64_t deadline) noexcept {
-    if constexpr (sizeof(Word) == 8) {
-        csr_write<kStimecmp>(static_cast<Word>(deadline));
-    } else {
-        write_compare(
-            deadline, [](std::uint32_t low) { csr_write<kStimecmp>(low); },
-            [](std::uint32_t high) { csr_write<kStimecmph>(high); });
-    }
 }
 
 }  // namespace
@@ -39,17 +28,17 @@ void timer_init() noexcept {
 void timer_set(std::uint64_t deadline) noexcept {
     const Word id = self_id();
     if (harts[id].own_compare) {
-        write_own(deadline);
+        set_compare(deadline);
         return;
     }
-    csr_clear<kMip>(kSupervisorTimer);
+    csr_clear<kMip>(kTimer);
     write_clint(id, deadline);
     csr_set<kMie>(kMachineTimer);
 }
 
 void timer_fired() noexcept {
     csr_clear<kMie>(kMachineTimer);
-    csr_set<kMip>(kSupervisorTimer);
+    csr_set<kMip>(kTimer);
 }
 
 }  // namespace ravelin::firmware

@@ -50,7 +50,7 @@ class Port {
                 ++block(hart).skipped_halts;
             }
         }
-        riscv::csr_clear<riscv::kSip>(riscv::kSoftware);
+        riscv::take_back_kick();
         riscv::csr_write<riscv::kSie>(riscv::kEveryInterrupt);
     }
 

@@ -267,7 +267,7 @@ void give_memory(Port& port, Ranges& usable) {
     port.board.ram = {runs, count};
 }
 
-bool has_extension(sbi::Word extension) {
+bool has_extension(Word extension) {
     const sbi::Result answer = call_firmware(sbi::kBase, sbi::base::kProbe, extension);
     return answer.error == sbi::Error::success && answer.value != 0;
 }
@@ -287,7 +287,7 @@ void probe_spaces(Port& port) {
 
 void check_firmware(Port& port) {
     port.debug_console = has_extension(sbi::kDbcn);
-    for (const sbi::Word extension : {sbi::kIpi, sbi::kHsm, sbi::kTime}) {
+    for (const Word extension : {sbi::kIpi, sbi::kHsm, sbi::kTime}) {
         if (!has_extension(extension)) {
             refuse("firmware: lacks one of the extensions IPI, HSM and TIME");
         }

@@ -158,8 +158,8 @@ void Port::reset(HartIndex, ResetKind kind) noexcept {
 }
 
 void Port::set_firmware_timer(u64 when) noexcept {
-    riscv::call_firmware(sbi::kTime, sbi::timer::kSet, static_cast<sbi::Word>(when),
-                         sizeof(Word) == 4 ? static_cast<sbi::Word>(when >> 32) : 0);
+    riscv::call_firmware(sbi::kTime, sbi::timer::kSet, static_cast<Word>(when),
+                         sizeof(Word) == 4 ? static_cast<Word>(when >> 32) : 0);
 }
 
 namespace riscv {

@@ -1,6 +1,6 @@
-// Sums and differences of memory ranges; see machine.h. Bound: kMost ranges.
+// Sums and differences of memory ranges; see ranges.h. Bound: kMost ranges.
 
-#include "port-riscv/machine.h"
+#include "port-riscv/ranges.h"
 
 namespace ravelin::riscv {
 

@@ -35,7 +35,7 @@ Port::Context* enter_from_idle(HartBlock& block) noexcept {
     if ((pending & kExternal) != 0) {
         trap.kind = TrapKind::external;
     } else if ((pending & kSoftware) != 0) {
-        csr_clear<kSip>(kSoftware);
+        take_back_kick();
         trap.kind = TrapKind::kick;
     } else if ((pending & kTimer) != 0) {
         trap.kind = TrapKind::timer;
@@ -67,7 +67,7 @@ extern "C" Port::Context* ravelin_trap(HartBlock* block, Port::Context* context,
     } else if (cause == kSupervisorTimer) {
         trap.kind = TrapKind::timer;
     } else if (cause == kSupervisorSoftware) {
-        csr_clear<kSip>(kSoftware);
+        take_back_kick();
         trap.kind = TrapKind::kick;
     } else if (cause == kSupervisorExternal) {
         trap.kind = TrapKind::external;

@@ -28,6 +28,10 @@ ravelin::conformance::TestDevice ravelin::conformance::test_device(Kernel&) {
             .set_line = [](Kernel&, bool high) { running->set_line(kSource, high); }};
 }
 
+std::span<const ravelin::conformance::Check> ravelin::conformance::machine_checks() {
+    return {};
+}
+
 int main(int argc, char** argv) {
     using namespace ravelin;
     hosted::HostedOptions options;

@@ -22,6 +22,7 @@
 #include <thread>
 
 #include "core/entry/enter.h"
+#include "port-hosted/source/host_time.h"
 #include "port-hosted/source/interrupts.h"
 #include "ravelin_guest.h"
 #include "ravelin_hosted.h"
@@ -89,9 +90,12 @@ Port::Context* enter(Kernel& kernel, HartIndex hart, const Trap& trap) {
 namespace {
 
 using hosted::End;
+using hosted::host_time;
 using hosted::HostedMachine;
 using hosted::HostedOptions;
+using hosted::kTimebase;
 using hosted::Result;
+using hosted::ticks_of;
 
 #ifdef __SANITIZE_THREAD__
 constexpr bool kThreadSanitizer = true;
@@ -200,6 +204,26 @@ std::vector<std::tuple<u32, u64, TrapKind>> history(u64 seed, bool costs) {
     };
     EXPECT_EQ(run(machine, kernel).end, End::off);
     return seen;
+}
+
+// Around whole seconds, where nanoseconds carry.
+TEST(HostTime, CarriesBySeconds) {
+    constexpr long kSecondNanos = 1'000'000'000;
+    for (const u64 seconds : {u64{0}, u64{1}, u64{59}, u64{4'294'967'295}, u64{4'294'967'296}}) {
+        for (u64 distance = 0; distance < 40; ++distance) {
+            const u64 tick = (seconds + 1) * kTimebase + 20 - distance;
+            const timespec time = host_time(tick);
+            ASSERT_GE(time.tv_nsec, 0) << tick;
+            ASSERT_LT(time.tv_nsec, kSecondNanos) << tick;
+            EXPECT_EQ(static_cast<u64>(time.tv_sec), tick / kTimebase);
+            EXPECT_EQ(ticks_of(time), tick);
+            const timespec next = host_time(tick + 1);
+            EXPECT_EQ((next.tv_sec - time.tv_sec) * kSecondNanos + next.tv_nsec - time.tv_nsec,
+                      kSecondNanos / static_cast<long>(kTimebase))
+                << tick;
+        }
+    }
+    EXPECT_EQ(ticks_of({.tv_sec = 1, .tv_nsec = kSecondNanos - 1}), 2 * kTimebase - 1);
 }
 
 TEST(VirtualTime, RepeatsBySeed) {

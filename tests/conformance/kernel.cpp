@@ -140,8 +140,9 @@ bool Kernel::answered(const Trap& trap, const Port::Context* thread, Word result
 }
 
 Port::Context* Kernel::drive(const Trap* trap) {
-    constexpr std::span<const Check> (*kGroups[])() = {
-        system_checks, time_checks, context_checks, memory_checks, hart_checks, interrupt_checks};
+    constexpr std::span<const Check> (*kGroups[])() = {system_checks, time_checks, context_checks,
+                                                       memory_checks, hart_checks, interrupt_checks,
+                                                       machine_checks};
     for (;;) {
         if (settling) {
             // What a check left pending is no part of the next one: kicks are taken until the

@@ -69,6 +69,8 @@ std::span<const Check> memory_checks();
 std::span<const Check> hart_checks();
 std::span<const Check> system_checks();
 std::span<const Check> interrupt_checks();
+/// Of what only this machine has, maybe none; given by who runs the suite on it.
+std::span<const Check> machine_checks();
 
 /// An address space of the suite's own making. The boot program's segments are in it.
 struct Space {

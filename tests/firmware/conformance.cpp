@@ -45,7 +45,7 @@ extern "C" __attribute__((interrupt("supervisor"), aligned(4))) void on_trap() {
         csr_clear<kSie>(kTimer);
     } else if (cause == (kInterrupt | 1)) {
         software_interrupts[id] = software_interrupts[id] + 1;
-        csr_clear<kSip>(kSoftware);
+        take_back_kick();
     } else {
         last_fault[id] = cause;
         csr_write<kSepc>(csr_read<kSepc>() + 4);
@@ -114,11 +114,12 @@ std::atomic<bool> only_arrive{false};
 std::atomic<long> arrivals{0};
 
 Result hart_start(Word id, Word opaque) noexcept {
-    return call(sbi::kHsm, sbi::hsm::kStart, id, reinterpret_cast<Word>(&peer_entry), opaque);
+    return call_firmware(sbi::kHsm, sbi::hsm::kStart, id, reinterpret_cast<Word>(&peer_entry),
+                         opaque);
 }
 
 Result hart_status(Word id) noexcept {
-    return call(sbi::kHsm, sbi::hsm::kStatus, id);
+    return call_firmware(sbi::kHsm, sbi::hsm::kStatus, id);
 }
 
 bool is_stopped(Word id) noexcept {
@@ -137,7 +138,7 @@ bool join(Word id) noexcept {
 }
 
 [[noreturn]] void stop_self() noexcept {
-    call(sbi::kHsm, sbi::hsm::kStop);
+    call_firmware(sbi::kHsm, sbi::hsm::kStop);
     print("FAIL hart_stop returned\n");
     for (;;) {
         wait_for_interrupt();
@@ -167,24 +168,25 @@ namespace {
 
 /// Some checks hold our firmware to more than the specification asks.
 bool is_ours() noexcept {
-    return call(sbi::kBase, sbi::base::kImplementationId).value == sbi::kOurImplementation;
+    return call_firmware(sbi::kBase, sbi::base::kImplementationId).value == sbi::kOurImplementation;
 }
 
 // --- BASE
 
 void check_base() {
-    Result result = call(sbi::kBase, sbi::base::kSpecVersion);
+    Result result = call_firmware(sbi::kBase, sbi::base::kSpecVersion);
     expect("base.spec_version.error", result.error, Error::success);
     expect("base.spec_version.major", static_cast<long>(result.value >> 24), 1);
     expect("base.spec_version.minor", static_cast<long>(result.value & 0xFFFFFF), 0);
-    expect("base.implementation_id", call(sbi::kBase, sbi::base::kImplementationId).error,
+    expect("base.implementation_id", call_firmware(sbi::kBase, sbi::base::kImplementationId).error,
            Error::success);
-    expect("base.implementation_version", call(sbi::kBase, sbi::base::kImplementationVersion).error,
+    expect("base.implementation_version",
+           call_firmware(sbi::kBase, sbi::base::kImplementationVersion).error, Error::success);
+    expect("base.vendor", call_firmware(sbi::kBase, sbi::base::kVendor).error, Error::success);
+    expect("base.architecture", call_firmware(sbi::kBase, sbi::base::kArchitecture).error,
            Error::success);
-    expect("base.vendor", call(sbi::kBase, sbi::base::kVendor).error, Error::success);
-    expect("base.architecture", call(sbi::kBase, sbi::base::kArchitecture).error, Error::success);
-    expect("base.machine", call(sbi::kBase, sbi::base::kMachine).error, Error::success);
-    expect("base.unknown_function", call(sbi::kBase, 7).error, Error::not_supported);
+    expect("base.machine", call_firmware(sbi::kBase, sbi::base::kMachine).error, Error::success);
+    expect("base.unknown_function", call_firmware(sbi::kBase, 7).error, Error::not_supported);
     struct Extension {
         const char* name;
         Word id;
@@ -204,12 +206,12 @@ void check_base() {
         {"base.probe.unknown", 0x0BADCA11, false},
     };
     for (const Extension& extension : kExtensions) {
-        result = call(sbi::kBase, sbi::base::kProbe, extension.id);
+        result = call_firmware(sbi::kBase, sbi::base::kProbe, extension.id);
         expect(extension.name,
                result.error == Error::success && (result.value != 0) == extension.there);
     }
-    expect("call.unknown_extension", call(0x0BADCA11, 0).error, Error::not_supported);
-    expect("call.unknown_high_extension", call(~Word{0}, 0).error, Error::not_supported);
+    expect("call.unknown_extension", call_firmware(0x0BADCA11, 0).error, Error::not_supported);
+    expect("call.unknown_high_extension", call_firmware(~Word{0}, 0).error, Error::not_supported);
     expect("call.registers_changed", call_keeps_registers(), 0);
 }
 
@@ -229,10 +231,10 @@ void check_privileges() {
     expect("counter.time", fault_of([] { csr_read<kTimeLow>(); }), 0);
     expect("counter.cycle", fault_of([] { csr_read<kCycle>(); }), 0);
     expect("counter.instret", fault_of([] { csr_read<kInstret>(); }), 0);
-    std::uint64_t last = now();
+    std::uint64_t last = read_clock();
     long backwards = 0;
     for (int i = 0; i < 10'000; ++i) {
-        const std::uint64_t next = now();
+        const std::uint64_t next = read_clock();
         if (next < last) ++backwards;
         last = next;
     }
@@ -250,11 +252,11 @@ bool timer_comes() noexcept {
 }
 
 void check_timer() {
-    expect("time.unknown_function", call(sbi::kTime, 1).error, Error::not_supported);
+    expect("time.unknown_function", call_firmware(sbi::kTime, 1).error, Error::not_supported);
     expect("time.set.error", set_timer(~std::uint64_t{0}).error, Error::success);
     expect("time.off_is_not_pending", !timer_pending());
 
-    const std::uint64_t start = now();
+    const std::uint64_t start = read_clock();
     set_timer(start);
     expect("time.now_fires", timer_comes());
     set_timer(~std::uint64_t{0});
@@ -266,12 +268,12 @@ void check_timer() {
     set_timer(1);
     expect("time.one_fires", timer_comes());
 
-    const std::uint64_t soon = now() + 2 * kMillisecond;
+    const std::uint64_t soon = read_clock() + 2 * kMillisecond;
     set_timer(soon);
     bool early = false;
     const bool came = eventually([&] {
         const bool pending = timer_pending();
-        if (pending && now() < soon) early = true;
+        if (pending && read_clock() < soon) early = true;
         return pending;
     });
     expect("time.soon_fires", came);
@@ -287,16 +289,16 @@ void check_timer() {
         if (eventually(timer_pending, kMillisecond)) ++stray;
     }
     expect("time.far_strays", stray, 0);
-    set_timer(now() + kMillisecond);
+    set_timer(read_clock() + kMillisecond);
     expect("time.near_after_far_fires", timer_comes());
 
     // Across a 2^32 boundary and back: one half written before the other must not show.
     long lost = 0;
     stray = 0;
     for (int i = 0; i < 10'000; ++i) {
-        set_timer(((now() >> 32) + 1) << 32);
+        set_timer(((read_clock() >> 32) + 1) << 32);
         if (timer_pending()) ++stray;
-        set_timer(now());
+        set_timer(read_clock());
         if (!timer_pending() && !timer_comes()) ++lost;
     }
     expect("time.straddle_strays", stray, 0);
@@ -306,19 +308,19 @@ void check_timer() {
     set_timer(~std::uint64_t{0});
     const Word me = my_id();
     timer_interrupts[me] = 0;
-    csr_set<kSstatus>(kInterruptsOn);
+    csr_set<kSstatus>(kSupervisorInterrupts);
     for (long i = 1; i <= 100; ++i) {
         csr_set<kSie>(kTimer);
-        set_timer(now() + (i % 2 == 0 ? 500 : 0));
+        set_timer(read_clock() + (i % 2 == 0 ? 500 : 0));
         while (timer_interrupts[me] < i) {
             wait_for_interrupt();
         }
     }
-    csr_clear<kSstatus>(kInterruptsOn);
+    csr_clear<kSstatus>(kSupervisorInterrupts);
     expect("time.interrupts", timer_interrupts[me], 100);
     set_timer(~std::uint64_t{0});
 
-    const Result legacy = call(sbi::kLegacySetTimer, 0, 0, 0);
+    const Result legacy = call_firmware(sbi::kLegacySetTimer, 0, 0, 0);
     expect("legacy.set_timer", static_cast<long>(legacy.error), 0);
     expect("legacy.set_timer_fires", timer_comes());
     set_timer(~std::uint64_t{0});
@@ -336,7 +338,7 @@ void check_own_compare() {
         if constexpr (sizeof(Word) == 4) csr_write<kStimecmph>(static_cast<Word>(deadline >> 32));
         csr_write<kStimecmp>(static_cast<Word>(deadline));
     };
-    arm(now());
+    arm(read_clock());
     expect("sstc.now_fires", timer_comes());
     arm(~std::uint64_t{0});
     expect("sstc.off_withdraws", !timer_pending());
@@ -345,7 +347,7 @@ void check_own_compare() {
 // --- IPI
 
 Result send_ipi(Word mask, Word base) noexcept {
-    return call(sbi::kIpi, 0, mask, base);
+    return call_firmware(sbi::kIpi, 0, mask, base);
 }
 
 bool software_pending() noexcept {
@@ -353,44 +355,44 @@ bool software_pending() noexcept {
 }
 
 void await_software(Job& job) {
-    csr_clear<kSip>(kSoftware);
+    take_back_kick();
     csr_set<kSie>(kSoftware);
     job.ready.store(1);
     while (!software_pending()) {
         wait_for_interrupt();
     }
-    csr_clear<kSip>(kSoftware);
+    take_back_kick();
     job.result.store(1);
 }
 
 void check_self_ipi() {
     const Word me = my_id();
-    expect("ipi.unknown_function", call(sbi::kIpi, 1).error, Error::not_supported);
-    csr_clear<kSip>(kSoftware);
+    expect("ipi.unknown_function", call_firmware(sbi::kIpi, 1).error, Error::not_supported);
+    take_back_kick();
     expect("ipi.self.error", send_ipi(Word{1} << me, 0).error, Error::success);
     expect("ipi.self.pending", eventually(software_pending));
-    csr_clear<kSip>(kSoftware);
+    take_back_kick();
     expect("ipi.self.cleared", !software_pending());
     expect("ipi.self_by_base.error", send_ipi(1, me).error, Error::success);
     expect("ipi.self_by_base.pending", eventually(software_pending));
-    csr_clear<kSip>(kSoftware);
+    take_back_kick();
     expect("ipi.all.error", send_ipi(0, ~Word{0}).error, Error::success);
     expect("ipi.all.pending", eventually(software_pending));
-    csr_clear<kSip>(kSoftware);
+    take_back_kick();
     expect("ipi.none.error", send_ipi(0, 0).error, Error::success);
     expect("ipi.bad_base.error", send_ipi(1, kNoHart).error, Error::invalid_param);
     expect("ipi.not_pending", !eventually(software_pending, kMillisecond));
 
     software_interrupts[me] = 0;
     csr_set<kSie>(kSoftware);
-    csr_set<kSstatus>(kInterruptsOn);
+    csr_set<kSstatus>(kSupervisorInterrupts);
     for (long i = 1; i <= 100; ++i) {
         send_ipi(1, me);
         while (software_interrupts[me] < i) {
             wait_for_interrupt();
         }
     }
-    csr_clear<kSstatus>(kInterruptsOn);
+    csr_clear<kSstatus>(kSupervisorInterrupts);
     csr_clear<kSie>(kSoftware);
     expect("ipi.interrupts", software_interrupts[me], 100);
 }
@@ -426,7 +428,7 @@ void check_peer_ipi() {
     }
     expect("ipi.all_peers_heard", heard, peer_count);
     expect("ipi.all_sender_heard", eventually(software_pending));
-    csr_clear<kSip>(kSoftware);
+    take_back_kick();
     expect("ipi.to_stopped.error", send_ipi(1, peers[0]).error, Error::success);
     expect("ipi.to_stopped.stays_stopped", is_stopped(peers[0]));
 }
@@ -435,7 +437,7 @@ void check_peer_ipi() {
 
 void check_hsm_errors() {
     const Word me = my_id();
-    expect("hsm.unknown_function", call(sbi::kHsm, 100).error, Error::not_supported);
+    expect("hsm.unknown_function", call_firmware(sbi::kHsm, 100).error, Error::not_supported);
     Result result = hart_status(me);
     expect("hsm.status.self.error", result.error, Error::success);
     expect("hsm.status.self", static_cast<long>(result.value), 0);
@@ -444,17 +446,17 @@ void check_hsm_errors() {
     expect("hsm.start.no_hart", hart_start(kNoHart, 0).error, Error::invalid_param);
     expect("hsm.start.self", hart_start(me, 0).error, Error::already_available);
     expect("hsm.start.self_in_firmware",
-           call(sbi::kHsm, sbi::hsm::kStart, me, FIRMWARE_RAM_BASE, 0).error,
+           call_firmware(sbi::kHsm, sbi::hsm::kStart, me, FIRMWARE_RAM_BASE, 0).error,
            Error::invalid_address);
     if (peer_count == 0) return;
     expect("hsm.start.in_firmware",
-           call(sbi::kHsm, sbi::hsm::kStart, peers[0], FIRMWARE_RAM_BASE + 0x100, 0).error,
+           call_firmware(sbi::kHsm, sbi::hsm::kStart, peers[0], FIRMWARE_RAM_BASE + 0x100, 0).error,
            Error::invalid_address);
     expect("hsm.start.in_firmware_still_stopped", is_stopped(peers[0]));
 }
 
 void pend_and_leave(Job& job) {
-    csr_set<kSip>(kSoftware);
+    kick_self();
     set_timer(0);
     job.result.store(eventually(timer_pending) && software_pending() ? 1 : 0);
     job.ready.store(1);
@@ -470,7 +472,7 @@ void check_hsm_lives() {
         const Error error = hart_start(peers[i], kPattern).error;
         const bool came = eventually([] { return arrivals.load() == 1; });
         if (error == Error::success && came && arrival.a0 == peers[i] && arrival.a1 == kPattern &&
-            arrival.satp == 0 && (arrival.sstatus & kInterruptsOn) == 0 && join(peers[i])) {
+            arrival.satp == 0 && (arrival.sstatus & kSupervisorInterrupts) == 0 && join(peers[i])) {
             ++right;
         }
     }
@@ -602,12 +604,12 @@ void check_start_race() {
 
 Result fence(Word function, Word mask, Word base, Word start = 0, Word size = 0,
              Word asid = 0) noexcept {
-    return call(sbi::kRfence, function, mask, base, start, size, asid);
+    return call_firmware(sbi::kRfence, function, mask, base, start, size, asid);
 }
 
 void check_fence_results() {
     const Word me = my_id();
-    expect("rfence.unknown_function", call(sbi::kRfence, 100).error, Error::not_supported);
+    expect("rfence.unknown_function", call_firmware(sbi::kRfence, 100).error, Error::not_supported);
     struct Kind {
         const char* self;
         const char* all;
@@ -780,27 +782,28 @@ void check_cross_fences() {
 // --- Console
 
 void check_console() {
-    const Result put_result = call(sbi::kLegacyPutchar, 0, '.', 0x5A5);
+    const Result put_result = call_firmware(sbi::kLegacyPutchar, 0, '.', 0x5A5);
     print("\n");
     expect("legacy.putchar", static_cast<long>(put_result.error), 0);
     expect("legacy.putchar_keeps_a1", static_cast<long>(put_result.value), 0x5A5);
-    expect("legacy.getchar_empty", static_cast<long>(call(sbi::kLegacyGetchar, 0).error), -1);
+    expect("legacy.getchar_empty", static_cast<long>(call_firmware(sbi::kLegacyGetchar, 0).error),
+           -1);
     print("send R\n");
     Error got = Error::failed;
     eventually([&] {
-        got = call(sbi::kLegacyGetchar, 0).error;
+        got = call_firmware(sbi::kLegacyGetchar, 0).error;
         return got != Error::failed;
     });
     expect("legacy.getchar", static_cast<long>(got), 'R');
 }
 
 void check_debug_console() {
-    if (call(sbi::kBase, sbi::base::kProbe, sbi::kDbcn).value == 0) return;
+    if (call_firmware(sbi::kBase, sbi::base::kProbe, sbi::kDbcn).value == 0) return;
     static const char kText[] = "ok   dbcn.text\n";
     constexpr Word kLength = sizeof kText - 1;
     const auto text = reinterpret_cast<Word>(kText);
     const auto dbcn = [](Word function, Word x0, Word x1, Word x2) {
-        return call(sbi::kDbcn, function, x0, x1, x2);
+        return call_firmware(sbi::kDbcn, function, x0, x1, x2);
     };
     Result result = dbcn(sbi::dbcn::kWrite, kLength, text, 0);
     expect("dbcn.write.error", result.error, Error::success);
@@ -835,9 +838,9 @@ void check_debug_console() {
 // --- SRST
 
 void check_reset_errors() {
-    expect("srst.unknown_function", call(sbi::kSrst, 1).error, Error::not_supported);
+    expect("srst.unknown_function", call_firmware(sbi::kSrst, 1).error, Error::not_supported);
     const auto refused = [](Word type, Word reason) {
-        const Error error = call(sbi::kSrst, 0, type, reason).error;
+        const Error error = call_firmware(sbi::kSrst, 0, type, reason).error;
         return error == Error::invalid_param || error == Error::not_supported;
     };
     expect("srst.bad_type", refused(3, 0));
@@ -853,7 +856,7 @@ extern "C" [[noreturn]] void boot_main(Word id, Word tree) {
     print("\nconformance begins\n");
     expect("boot.hart", id < kMaxHarts);
     expect("boot.tree", *reinterpret_cast<const volatile std::uint32_t*>(tree) == 0xEDFE0DD0);
-    expect("boot.interrupts_off", (csr_read<kSstatus>() & kInterruptsOn) == 0);
+    expect("boot.interrupts_off", (csr_read<kSstatus>() & kSupervisorInterrupts) == 0);
     expect("boot.untranslated", csr_read<kSatp>() == 0);
     long elsewhere = 0;
     for (Word hart = 0; hart < kMaxHarts; ++hart) {
@@ -885,8 +888,8 @@ extern "C" [[noreturn]] void boot_main(Word id, Word tree) {
     print(" checks, ");
     print(failures);
     print(" failures\n");
-    call(sbi::kSrst, 0, sbi::srst::kShutdown,
-         failures == 0 ? sbi::srst::kNoReason : sbi::srst::kSystemFailure);
+    call_firmware(sbi::kSrst, 0, sbi::srst::kShutdown,
+                  failures == 0 ? sbi::srst::kNoReason : sbi::srst::kSystemFailure);
     print("FAIL srst.shutdown returned\n");
     for (;;) {
         wait_for_interrupt();

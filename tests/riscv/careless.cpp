@@ -2,7 +2,8 @@
 // harts that come with the wrong address or argument, as OpenSBI before 1.2 may send them. The linker puts
 // these functions around the firmware's own.
 //
-// Rule: what a hart does is fixed by its id, below. Hart 0 boots.
+// Rule: what a hart does is fixed by its id, below. Hart 7 boots the kernel: hart 0, which the firmware chose,
+// waits to be started like the others.
 
 #include "port-riscv/firmware/firmware.h"
 
@@ -16,7 +17,8 @@ enum HartId : Word {
     kLateInBoot = 3,      ///< long after the kernel's time-out, while it starts the others
     kAtTheEntry = 4,      ///< as if it were the boot hart
     kWrongArgument = 5,   ///< the tree where the kernel's own word should be
-    kLateInRun = 6,       ///< just after the kernel's time-out, while programs run
+    kBoots = 7,
+    kLateInRun = 6,  ///< just after the kernel's time-out, while programs run
 };
 
 /// Of QEMU's virt: its clock runs at 10 MHz. The kernel waits a second for a hart.
@@ -26,11 +28,8 @@ constexpr Word kTimeLow = BOARD_CLINT_BASE + 0xBFF8, kTimeHigh = kTimeLow + 4;
 Word boot_tree;
 
 std::uint64_t clock() noexcept {
-    for (;;) {
-        const std::uint32_t high = device<std::uint32_t>(kTimeHigh);
-        const std::uint32_t low = device<std::uint32_t>(kTimeLow);
-        if (high == device<std::uint32_t>(kTimeHigh)) return std::uint64_t{high} << 32 | low;
-    }
+    return read_halves([] { return device<std::uint32_t>(kTimeLow); },
+                       [] { return device<std::uint32_t>(kTimeHigh); });
 }
 
 /// Halts for a time, with only the CLINT's timer to end it.
@@ -48,6 +47,16 @@ void pause(Word id, std::uint64_t ticks) noexcept {
     console_print(id == kLateInBoot ? "careless: late in boot\n" : "careless: late in the run\n");
 }
 
+[[noreturn]] void hand_boot_over(Word id) noexcept {
+    Hart& chosen = harts[kBoots];
+    chosen.start_address = FIRMWARE_NEXT_STAGE;
+    chosen.opaque = boot_tree;
+    chosen.state.store(RunState::ready);
+    ring(kBoots);
+    harts[id].state.store(RunState::stopped);
+    wait_for_start(id);
+}
+
 }  // namespace
 
 extern "C" {
@@ -56,9 +65,11 @@ extern "C" {
 void __real_firmware_trap(Frame& frame) noexcept;
 
 [[noreturn]] void __wrap_firmware_enter_supervisor(Word address, Word id, Word opaque) noexcept {
-    if (id == 0) {
+    if (boot_tree == 0) {
         boot_tree = opaque;
-    } else if (id == kAtTheEntry) {
+        hand_boot_over(id);
+    }
+    if (id == kAtTheEntry) {
         address = FIRMWARE_NEXT_STAGE;
         opaque = boot_tree;
     } else if (id == kWrongArgument) {
