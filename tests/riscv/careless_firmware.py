@@ -16,7 +16,7 @@ import tempfile
 
 RAM_BASE = 0x80000000
 MEBIBYTES = 128
-HEAD, RECORD = 64, struct.Struct("<QQQIBBH")  # core/abi/trace.h
+HEAD, RECORD = struct.Struct("<8sIIQ40x"), struct.Struct("<QQQIBBH")  # core/abi/trace.h
 PICK = 7
 
 SAID = [
@@ -43,10 +43,11 @@ def boot(folder, width, ram):
 
 
 def harts_that_picked(ram, line):
-    address, size = (int(word, 0) for word in line.split()[1:3])
+    address = int(line.split()[1], 0)
     with open(ram, "rb") as memory:
         memory.seek(address - RAM_BASE)
-        records = memory.read(size)[HEAD:]
+        count = HEAD.unpack(memory.read(HEAD.size))[3]
+        records = memory.read(count * RECORD.size)
     return {hart for _, _, _, _, kind, hart, _ in RECORD.iter_unpack(records) if kind == PICK}
 
 
