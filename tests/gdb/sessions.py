@@ -71,7 +71,7 @@ def debug(program, arguments, commands, console=os.devnull):
 def comparable(line):
     """A line without what may vary: addresses, lines of sources, and figures of time and pass, which
     follow from what each kind of work costs. Their widths go with them."""
-    line = re.sub(r"0x[0-9a-f]{6,}", "ADDRESS", line)
+    line = re.sub(r"0x[0-9a-f]{4,}", "ADDRESS", line)
     line = re.sub(r"^\d+\t.*", "SOURCE", line)
     line = re.sub(r"(\.\./)+(?=\w)", "", line)  # a compiler cache may have made a source's path relative
     line = re.sub(r"(\.(?:h|cpp)):\d+", r"\1:LINE", line)
