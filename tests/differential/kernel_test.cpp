@@ -29,6 +29,7 @@ std::vector<abi::TraceRecord> trace_of(const std::string& program, u32 harts, u6
     hosted::HostedOptions options;
     options.harts = harts;
     options.seed = seed;
+    options.memory_mib = 256;
     options.trace_mib = 256;
     hosted::HostedMachine machine(options);
     const auto kernel = std::make_unique<Kernel>(machine.port());
