@@ -191,6 +191,10 @@ void Replayer::on_wake(std::uint64_t at, const TraceRecord& r) {
     if (budget->queued != Queued::no) {
         reject("queue", fmt::format("budget {} wakes and is queued", r.id), {budget->last, at});
     }
+    if (destruction_.open) {
+        reject("destruction", fmt::format("budget {} wakes before the destruction has ended", r.id),
+               {destruction_.place, at});
+    }
     if (entry_.woke && r.id > entry_.last_wake_id) {
         reject(
             "wake",
