@@ -32,7 +32,8 @@ void carve_and_return(Child& child) {
         if ((now - last).value > slice / 2 && count < child.parameter(1)) {
             rt::Budget most =
                 child.must(rt::budget_create(child.env().records(), own, {.weight = kWeight - 1}));
-            rt::work({slice * 9 / 10});
+            const u64 spent = (rt::clock() - now).value;
+            rt::work({slice * 9 / 10 - (spent < slice / 2 ? spent : slice / 2)});
             child.must(rt::budget_destroy(most));
             ++count;
             last = rt::clock();
