@@ -137,6 +137,7 @@ void open_interval(Kernel& kernel, Hart& hart, TrapKind kind, Ticks now) {
 }
 
 void set_timer(Kernel& kernel, Hart& hart, Ticks wanted) {
+    RAVELIN_ASSERT(!kernel.lock.held_by(hart.index));
     if (wanted == kNever) {
         kernel.port.disarm(hart.index);
     } else {

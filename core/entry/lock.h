@@ -25,18 +25,34 @@ class Lock {
         u32 ticket = next_.fetch_add(1, std::memory_order_relaxed);
         u32 ahead = ticket - serving_.load(std::memory_order_acquire);
         if (ahead != 0) wait(port, hart, ticket, serve);
+        hold(HartMask::of(hart).bits);
         return ahead;
     }
 
     /// Gives the lock to the next ticket and wakes the harts that halted for it.
     void release(Port& port, HartIndex hart) {
+        hold(0);
         serving_.store(serving_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
         std::atomic_thread_fence(std::memory_order_seq_cst);
         u32 halted = halted_.load(std::memory_order_relaxed);
         if (halted != 0) port.kick(hart, HartMask{halted});
     }
 
+#if RAVELIN_CHECKED
+    /// Whether this hart has it: checked builds know, for assertions alone.
+    bool held_by(HartIndex hart) const {
+        return holder_.load(std::memory_order_relaxed) == HartMask::of(hart).bits;
+    }
+#endif
+
   private:
+#if RAVELIN_CHECKED
+    void hold(u32 bit) { holder_.store(bit, std::memory_order_relaxed); }
+    std::atomic<u32> holder_{0};
+#else
+    static void hold(u32) {}
+#endif
+
     template <class Serve>
     void wait(Port& port, HartIndex hart, u32 ticket, Serve serve) {
         u32 bit = HartMask::of(hart).bits;

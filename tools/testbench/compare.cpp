@@ -140,8 +140,9 @@ Comparison compare(const json& before, const json& after) {
             only.push_back({"  " + key, "B"});
         }
     }
-    std::stable_sort(movements.begin(), movements.end(),
-                     [](const Movement& a, const Movement& b) { return a.relative > b.relative; });
+    std::sort(movements.begin(), movements.end(), [](const Movement& a, const Movement& b) {
+        return a.relative != b.relative ? a.relative > b.relative : a.cells < b.cells;
+    });
     std::vector<std::vector<std::string>> moved = {
         {"  run", "figure", "A", "B", "moved", "margin"}};
     for (std::size_t i = 0; i < movements.size() && i < kShown; ++i) {

@@ -25,7 +25,7 @@ bool is(const TraceRecord& record, TraceKind kind) {
 class Details {
   public:
     Details(const Case& judged, const oracle::Trace& trace, const oracle::Replay& replay)
-        : judged_(judged), trace_(trace), replay_(replay) {
+        : trace_(trace), replay_(replay) {
         for (const oracle::BudgetInfo& budget : replay.budgets) {
             accounts_.emplace(budget.id, budget.account);
         }
@@ -58,7 +58,6 @@ class Details {
     }
 
   private:
-    const Case& judged_;
     const oracle::Trace& trace_;
     const oracle::Replay& replay_;
     std::unordered_map<std::uint64_t, std::uint16_t> accounts_;

@@ -119,5 +119,17 @@ TEST_F(LedgerDeathTest, ChargedTimeThatNoPassTook) {
     EXPECT_DEATH((machine.kernel.ledger.charged += 1, next_entry()), "ledger.accounted");
 }
 
+// What the assertion on arming rests on: a timer is armed once the lock is free (core/port.h).
+TEST(LockHolder, IsTheHartThatTookIt) {
+    Port port(2);
+    Lock lock;
+    EXPECT_FALSE(lock.held_by(HartIndex{0}));
+    lock.acquire(port, HartIndex{0}, [] {});
+    EXPECT_TRUE(lock.held_by(HartIndex{0}));
+    EXPECT_FALSE(lock.held_by(HartIndex{1}));
+    lock.release(port, HartIndex{0});
+    EXPECT_FALSE(lock.held_by(HartIndex{0}));
+}
+
 }  // namespace
 }  // namespace ravelin::test
