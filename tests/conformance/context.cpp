@@ -36,15 +36,18 @@ Port::Context* registers(Kernel& kernel, const Trap* trap) {
     }
 }
 
-// Over calls and over timer interrupts at whatever instruction.
+// Over calls and over timer interrupts at whatever instruction. Each interrupt since the last call puts the
+// next one off by a tick, so that the thread gets on where an interrupt takes longer than the timer.
 Port::Context* keeps(Kernel& kernel, const Trap* trap) {
     constexpr Word kCalls = 1'000;
     Port::Context* thread = kernel.threads[0];
     if (trap == nullptr) {
         kernel.counter = 0;
+        kernel.mark = {};
         return kernel.make_thread(0, kernel.space, 1);
     }
-    kernel.port.arm(kBootHart, kernel.now() + Ticks{1 + kernel.step % 50});
+    kernel.mark = trap->kind == TrapKind::timer ? kernel.mark + Ticks{1} : Ticks{};
+    kernel.port.arm(kBootHart, kernel.now() + Ticks{1 + kernel.step % 50} + kernel.mark);
     if (trap->kind == TrapKind::timer) {
         return thread;
     }
