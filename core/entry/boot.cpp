@@ -69,11 +69,12 @@ void make_tree(Kernel& kernel, Hart& hart) {
     spec.processes = kSystemProcesses;
     spec.weight = abi::kSystemWeight;
     create_budget(kernel, hart, root, root, spec, kernel.system);
-    kernel.system->budget_class = BudgetClass::system;
     spec.pages = shared - shared / 4;
     spec.processes = abi::kMaxProcesses - kSystemProcesses - 1;
     spec.weight = abi::kRootWeight - abi::kSystemWeight - abi::kInitWeight;
     create_budget(kernel, hart, root, root, spec, kernel.users);
+    kernel.users->budget_class =
+        BudgetClass::user;  // the one budget whose class is not its parent's (I8)
 }
 
 void give_handle(Kernel& kernel, Hart& hart, Process& process, ObjectHead& object) {

@@ -122,7 +122,6 @@ Ticks until_of(Kernel& kernel, Hart& self, const Thread& thread, bool& poll) {
     }
     if (call.stamp_link.linked()) call.stamp->taken_under.remove(call.stamp_link);
     if (call.report_link.linked()) call.holder->reports.remove(call.report_link);
-    if (call.holder->current == &call) call.holder->current = nullptr;
 }
 
 // The call is over for its server: its lend goes back or is freed, it no longer counts, and the
@@ -141,7 +140,7 @@ void report(Thread& holder, OpenCall& call) {
     finish_receive(holder.context, Status::ok, static_cast<Word>(Received::abandoned));
     write_pair(holder.context, abi::kMessageRegister, call.id);
     call.reported = true;
-    holder.current = nullptr;
+    holder.current = 0;
 }
 
 // The caller of a taken call is gone or has given up: the call stays open for its server in a frame
@@ -152,7 +151,6 @@ void report(Thread& holder, OpenCall& call) {
     FrameNumber frame = kernel.frames.take(kernel.port);
     RAVELIN_ASSERT(frame != FrameNumber{});
     auto& kept = *new (kernel.port.frame_pointer(frame)) OpenCall;
-    bool current = call.holder->current == &call;
     unlink_open(kernel, call);
     kept.id = call.id;
     kept.server = call.server;
@@ -166,7 +164,6 @@ void report(Thread& holder, OpenCall& call) {
     call.lent.count = 0;
     link_open(kernel, kept);
     Thread& holder = *kept.holder;
-    if (current) holder.current = &kept;
     if (kept.endpoint == nullptr) return lend;
     if (holder.wait.kind == WaitKind::receive && holder.wait.endpoint == kept.endpoint) {
         end_wait(kernel, holder);
@@ -204,7 +201,7 @@ void hand_over(Kernel& kernel, Hart& self, Thread& receiver, Thread& sender, Wai
                const Landing& landing) {
     bool call = kind == WaitKind::call;
     const Budget& from = budget_of_thread(sender);
-    receiver.current = nullptr;
+    receiver.current = 0;
     u64 id = 0;
     OpenCall* taken = nullptr;
     if (call) {
@@ -222,7 +219,8 @@ void hand_over(Kernel& kernel, Hart& self, Thread& receiver, Thread& sender, Wai
         link_open(kernel, open);
         server.open_count += 1;
         charge(*server.budget, 1);
-        receiver.current = taken = &open;
+        receiver.current = id;
+        taken = &open;
         sender.wait.kind = WaitKind::reply;
     }
     Word brought = 0;
@@ -255,7 +253,7 @@ void hand_notice(Kernel& kernel, Hart& self, Thread& receiver, Process& ended) {
     write_pair(receiver.context, abi::kBadgeRegister, 0);
     write_pair(receiver.context, abi::kMessageRegister, 0);
     write_pair(receiver.context, abi::kAccountRegister, ended.blamed);
-    receiver.current = nullptr;
+    receiver.current = 0;
     free_process(kernel, self, ended);
 }
 
@@ -401,7 +399,7 @@ namespace {
 void receive_interrupt(Kernel& kernel, Hart& self, Thread& thread, Device& device, bool poll,
                        Ticks until) {
     kernel.port.set_enabled(self.index, device.fact.source, true);
-    thread.current = nullptr;
+    thread.current = 0;
     if (device.fired) {
         device.fired = false;
         return finish_receive(thread.context, Status::ok, static_cast<Word>(Received::interrupt));
@@ -420,8 +418,8 @@ void receive_after(Kernel& kernel, Hart& self, Thread& thread, Word replied) {
     Ticks until = until_of(kernel, self, thread, poll);
     context.set_reg(3, replied);
     if (handle == 0) {
+        thread.current = 0;
         if (poll) return finish_receive(context, Status::timeout);
-        thread.current = nullptr;
         return block(kernel, self, thread, WaitKind::sleep, until);
     }
     HandleSlot* slot = find_handle(*thread.process, handle);
@@ -440,7 +438,7 @@ void receive_after(Kernel& kernel, Hart& self, Thread& thread, Word replied) {
     if (slot->badge != 0) return finish_receive(context, Status::not_permitted);
     auto& endpoint = *reinterpret_cast<Endpoint*>(slot->object);
     if (deliver(kernel, self, thread, endpoint)) return;
-    thread.current = nullptr;
+    thread.current = 0;
     if (poll) return finish_receive(context, Status::timeout);
     thread.wait.endpoint = &endpoint;
     touch(kernel, endpoint);
@@ -518,7 +516,7 @@ void reply_receive(Kernel& kernel, Hart& self, Thread& thread) {
 void serve(Thread& thread) {
     OpenCall* call = find_open(*thread.process, read_pair(thread.context, abi::kMessageRegister));
     if (call == nullptr) return finish(thread.context, Status::invalid_argument);
-    thread.current = call;
+    thread.current = call->id;
     finish(thread.context, Status::ok);
 }
 

@@ -42,7 +42,7 @@ Status create_budget(Kernel& kernel, Hart& self, const Budget& creator, Budget& 
     Budget& made = make_object<Budget>(kernel, self.index, ObjectKind::budget);
     made.parent = &parent;
     made.depth = parent.depth + 1;
-    made.budget_class = &parent == kernel.root ? BudgetClass::user : parent.budget_class;
+    made.budget_class = parent.budget_class;
     made.account = parent.account != 0 ? parent.account : spec.account;
     made.labels = labels;
     made.page_limit = static_cast<u32>(spec.pages);

@@ -49,31 +49,39 @@ void detach(Kernel& kernel, Hart& self, Budget& top) {
     sched::reweigh(kernel, self, *top.parent);
 }
 
-// 2: processes that run in dying budgets end, the caller's last.
-void kill(Kernel& kernel, Hart& self, Budget& top) {
-    Process* own = self.thread == nullptr ? nullptr : self.thread->process;
+// The process will make no notice, or the one that waits to be taken goes.
+void drop_notice(Process& process) {
+    if (process.exit_endpoint == nullptr) return;
+    Endpoint& endpoint = *process.exit_endpoint;
+    (process.state == ProcessState::ended ? endpoint.notices : endpoint.exits_here)
+        .remove(process.exit_link);
+    process.exit_endpoint = nullptr;
+}
+
+void end_killed(Kernel& kernel, Hart& self, Process& process) {
+    if (process.creator->dying) drop_notice(process);
+    end_process(kernel, self, process, abi::ExitCause::killed, 0);
+}
+
+// 2: processes that run in dying budgets end, that of a caller last. One whose object is charged to a dying
+// budget makes no notice: nobody is left to whom it is owed.
+void kill(Kernel& kernel, Hart& self, Budget& top, bool by_call) {
+    Process* own = by_call && self.thread != nullptr ? self.thread->process : nullptr;
     each_up(top, [&](Budget& budget) {
         Process* next = nullptr;
         for (Process* process = budget.processes.first(); process != nullptr; process = next) {
             next = budget.processes.after(process->budget_link);
-            if (process != own && process->state != ProcessState::ended) {
-                end_process(kernel, self, *process, abi::ExitCause::killed, 0);
-            }
+            if (process != own && process->state != ProcessState::ended)
+                end_killed(kernel, self, *process);
         }
     });
-    if (own != nullptr && own->budget->dying)
-        end_process(kernel, self, *own, abi::ExitCause::killed, 0);
+    if (own != nullptr && own->budget->dying) end_killed(kernel, self, *own);
 }
 
 // 3: process objects charged to dying budgets are freed without a notice, wherever the process ran.
 void free_charged(Kernel& kernel, Hart& self, Budget& budget) {
     while (Process* process = budget.charged.first()) {
-        if (process->exit_endpoint != nullptr) {
-            Endpoint& endpoint = *process->exit_endpoint;
-            (process->state == ProcessState::ended ? endpoint.notices : endpoint.exits_here)
-                .remove(process->exit_link);
-            process->exit_endpoint = nullptr;
-        }
+        drop_notice(*process);
         if (process->state == ProcessState::ended) {
             free_process(kernel, self, *process);
         } else {
@@ -115,7 +123,7 @@ Budget* destroy_budget(Kernel& kernel, Hart& self, Budget& top, Ticks found) {
                          self.reason);
     }
 
-    kill(kernel, self, top);
+    kill(kernel, self, top, !by_deadline);
     each_up(top, [&](Budget& budget) { free_charged(kernel, self, budget); });
     each_up(top, [&](Budget& budget) {
         while (Endpoint* endpoint = budget.endpoints.first())

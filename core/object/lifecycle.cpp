@@ -111,12 +111,13 @@ void end_process(Kernel& kernel, Hart& self, Process& process, abi::ExitCause ca
     process.cause = cause;
     process.exit_code = code;
     Thread* guilty = self.thread;
-    if (cause != abi::ExitCause::killed && guilty != nullptr && guilty->process == &process &&
-        guilty->current != nullptr) {
-        const OpenCall& call = *guilty->current;
-        process.blamed = call.account;
+    const OpenCall* call = nullptr;
+    if (cause != abi::ExitCause::killed && guilty != nullptr && guilty->process == &process)
+        call = process.open_calls.find(guilty->current);
+    if (call != nullptr) {
+        process.blamed = call->account;
         process.blamed_labels =
-            call.caller == nullptr ? call.labels : call.caller->process->budget->labels;
+            call->caller == nullptr ? call->labels : call->caller->process->budget->labels;
     }
     process.labels = process.budget->labels;
     process.trusted = process.budget->budget_class == BudgetClass::system;

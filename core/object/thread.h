@@ -93,10 +93,11 @@ struct Thread {
         timeout;  ///< may be armed earlier than `wait.until`, or for a wait that has ended: then it is stale
     SenderGroup group;
     Cargo cargo;
-    OpenCall open;                ///< of a call another process took
-    OpenCall* current = nullptr;  ///< the open call it works on: the one a crash blames
-    List<OpenCall> held;          ///< open calls it took
-    List<OpenCall> reports;       ///< those of them that were abandoned and not reported yet
+    OpenCall open;  ///< of a call another process took
+    u64 current =
+        0;  ///< id of the open call it works on: the one a crash blames, if it is open still
+    List<OpenCall> held;     ///< open calls it took
+    List<OpenCall> reports;  ///< those of them that were abandoned and not reported yet
 };
 static_assert(sizeof(Thread) <= kPageSize);
 

@@ -1,6 +1,7 @@
 // A kernel boots on the null port, runs three budgets by their weights and gives everything back.
 #include <map>
 
+#include "core/object/handle.h"
 #include "tests/unit/kernel/machine.h"
 
 namespace ravelin::test {
@@ -15,6 +16,18 @@ TEST(Kernel, BootsWithTheTreeOfTheRules) {
     EXPECT_EQ(machine.kernel.users->weight_limit, 749'000u);
     EXPECT_GE(root.free_pages() + 64, abi::kInitPages);
     EXPECT_EQ(machine.thread().process->budget, &root);
+}
+
+TEST(Kernel, AChildHasItsParentsClass) {
+    Machine machine;
+    EXPECT_EQ(machine.kernel.system->budget_class, BudgetClass::system);
+    EXPECT_EQ(machine.kernel.users->budget_class, BudgetClass::user);
+    for (u64 parent : {abi::kBootRoot, abi::kBootSystem, abi::kBootUsers}) {
+        const u64 handle = machine.spawn(parent, 0, 0, abi::kForever, 1, 0);
+        const HandleSlot* slot = find_handle(*machine.thread().process, static_cast<Word>(handle));
+        const Budget& made = *reinterpret_cast<Budget*>(slot->object);
+        EXPECT_EQ(made.budget_class, made.parent->budget_class);
+    }
 }
 
 TEST(Kernel, GoesOnWithOneHartAndSaysSo) {

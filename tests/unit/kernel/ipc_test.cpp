@@ -807,6 +807,57 @@ TEST(Notices, ABadRecordKeepsTheNotice) {
     EXPECT_EQ(notice.at[2], abi::kHasLabels);
 }
 
+TEST(Notices, AProcessChargedToADyingBudgetMakesNone) {
+    Pair pair;
+    abi::BudgetSpec spec = Actors::spec(6);
+    spec.processes = 3;
+    u64 dying = pair.budget(abi::kBootUsers, spec);
+    u64 exits = pair.run(pair.first(), Call::endpoint_create).at[1];
+    Thread& waiter = pair.beside(pair.first());
+    pair.make(waiter, Call::receive, {exits, kForever});
+    Thread& maker = pair.process(dying, {exits, dying});
+    u64 count = pair.kernel.process_count;
+    EXPECT_EQ(pair.run(maker, Call::process_create, {2, 1}).status, Status::ok);
+    EXPECT_EQ(pair.run(pair.first(), Call::budget_destroy, {dying}).status, Status::ok);
+    EXPECT_TRUE(pair.waits(waiter));
+    EXPECT_EQ(pair.kernel.process_count, count - 1);
+}
+
+TEST(Notices, ACallThatAnotherThreadAnsweredBlamesNobody) {
+    Pair pair;
+    u64 exits = pair.run(pair.first(), Call::endpoint_create).at[1];
+    Thread& taker =
+        pair.process(pair.server_budget, {pair.give(*pair.server, pair.endpoint, 0)}, exits);
+    Thread& worker = pair.beside(taker);
+    pair.make(taker, Call::receive, {1, kForever});
+    pair.call(*pair.client);
+    u64 id = pair.given(taker).message();
+    EXPECT_EQ(pair.run(worker, Call::serve, {}, {}, id).status, Status::ok);
+    EXPECT_EQ(pair.run(taker, Call::reply, {}, {}, id).status, Status::ok);
+    // The caller and all that it left are gone when its server crashes.
+    EXPECT_EQ(pair.run(pair.first(), Call::budget_destroy, {pair.client_budget}).status,
+              Status::ok);
+    pair.make(worker, Call::process_exit, {9});
+    Given notice = pair.run(pair.first(), Call::receive, {exits, 0});
+    EXPECT_EQ(notice.at[1], code(Received::exit));
+    EXPECT_EQ(notice.account(), 0u);
+}
+
+TEST(Notices, ACallThatAnotherThreadServesIsBlamed) {
+    Pair pair;
+    u64 exits = pair.run(pair.first(), Call::endpoint_create).at[1];
+    Thread& taker =
+        pair.process(pair.server_budget, {pair.give(*pair.server, pair.endpoint, 0)}, exits);
+    Thread& worker = pair.beside(taker);
+    pair.make(taker, Call::receive, {1, kForever});
+    pair.call(*pair.client, 1000);
+    u64 id = pair.given(taker).message();
+    EXPECT_EQ(pair.run(worker, Call::serve, {}, {}, id).status, Status::ok);
+    pair.pass(2000);  // abandoned, and open still
+    pair.make(worker, Call::process_exit, {9});
+    EXPECT_EQ(pair.run(pair.first(), Call::receive, {exits, 0}).account(), 6u);
+}
+
 // --- reply_receive ----------------------------------------------------------------------------------
 
 TEST(ReplyReceive, TellsOfTheReplyWhateverTheReceiveGives) {

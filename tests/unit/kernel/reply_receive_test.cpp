@@ -27,8 +27,7 @@ void expect_equal(Twin& one, Twin& two) {
         const Thread& b = *two.threads[i];
         ASSERT_EQ(one.waits(a), two.waits(b));
         ASSERT_EQ(a.wait.kind, b.wait.kind);
-        ASSERT_EQ(a.current == nullptr ? 0 : a.current->id,
-                  b.current == nullptr ? 0 : b.current->id);
+        ASSERT_EQ(a.current, b.current);
         for (unsigned place = 0; place < abi::kCallRegisters; ++place) {
             // A waiting thread's argument registers are the kernel's; register 3 tells of the reply.
             if (one.waits(a) && place < abi::kWordRegister) continue;
