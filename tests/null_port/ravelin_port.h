@@ -90,7 +90,9 @@ class Port {
     BoardFacts board;
 
     explicit Port(u32 hart_count = 1, u32 trace_frames = 0)
-        : memory_(new(std::align_val_t{kPageSize}) std::byte[std::size_t{kFrames} * kPageSize]{}),
+        : block_(std::calloc(kFrames + 1, kPageSize)),
+          memory_(static_cast<std::byte*>(block_) +
+                  (kPageSize - reinterpret_cast<std::uintptr_t>(block_) % kPageSize)),
           run_{{1}, kFrames - 1 - trace_frames} {
         board.timebase = 10'000'000;
         board.harts = hart_count;
@@ -98,7 +100,7 @@ class Port {
         board.devices = {&reset_, 1};
         board.trace = {{kFrames - trace_frames}, trace_frames};
     }
-    ~Port() { ::operator delete[](memory_, std::align_val_t{kPageSize}); }
+    ~Port() { std::free(block_); }
     Port(const Port&) = delete;
     Port& operator=(const Port&) = delete;
 
@@ -187,6 +189,7 @@ class Port {
     }
 
   private:
+    void* block_;  ///< of the host's zeroed pages, which cost nothing until they are touched
     std::byte* memory_;
     RamRun run_;
     DeviceFact reset_{.kind = DeviceKind::reset};
