@@ -47,6 +47,9 @@ struct Hart {
     u32 space = 0;         ///< the address space it has active; 0: none
 
     std::atomic<u32> asked{0};  ///< a shootdown it has not answered: see object/shootdown.h
+    Ticks answer_from;          ///< when its last answer began
+    Ticks answer;               ///< and what it took
+    Ticks answered;             ///< ticks since its last entry that those who asked pay for
 };
 
 /// A range of one address space that other harts may not use any more.

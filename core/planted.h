@@ -32,6 +32,7 @@ enum class Row : u8 {
     idle,              ///< nobody
     interrupt,         ///< a device interrupt: its device's owner
     lost_claim,        ///< one that another hart had taken: nobody
+    shootdown,         ///< an answer to a shootdown: the payer of the entry that asked
     count,
 };
 
@@ -118,6 +119,10 @@ Payer* payer(Row row, Payer* right, Payer* wrong) {
     return plan.row == row ? wrong : right;
 }
 
+inline bool moved(Row row) {
+    return plan.row == row;
+}
+
 #else
 
 /// True if this build lacks the rule.
@@ -129,6 +134,11 @@ Payer* payer(Row row, Payer* right, Payer* wrong) {
 template <class Payer>
 [[gnu::always_inline]] constexpr Payer* payer(Row, Payer* right, Payer*) {
     return right;
+}
+
+/// True if this build has moved the row to a wrong payer; for a row without a place for payer().
+[[gnu::always_inline]] constexpr bool moved(Row) {
+    return false;
 }
 
 #endif

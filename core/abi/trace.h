@@ -60,6 +60,8 @@ enum class TraceKind : std::uint8_t {
         26,  ///< x ticks waited, y sections ahead when the ticket was drawn; id the runner that pays
     // Threads.
     thread_end = 27,  ///< id its budget; x pid, y tid
+    answer =
+        32,  ///< hart: one that answered this entry's shootdown; x the ticks it took, which this entry pays, y when it began
     // Devices.
     claim =
         31,  ///< x the source claimed, 0: another hart had taken it; id the budget that pays for it (0: nobody)

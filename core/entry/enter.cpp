@@ -211,7 +211,10 @@ namespace {
         Budget* nobody = nullptr;
         Budget* waits = hart.payer == nullptr ? planted::payer(Row::idle_wait, nobody, kernel.root)
                                               : planted::payer(Row::lock_wait, hart.payer, nobody);
-        sched::bill(kernel, hart, trapped, waits, TraceCharge::lock_wait);
+        // Answers to shootdowns lie in the wait, and are paid for: the time before it was longer by them.
+        sched::bill(kernel, hart, ahead == 0 ? trapped : trapped + hart.answered, waits,
+                    TraceCharge::lock_wait);
+        hart.answered = {};
     }
     open_interval(kernel, hart, trap.kind, now);
     bool expired = !kernel.payers.empty() && kernel.payers.first()->due <= now;

@@ -1,6 +1,8 @@
 // Shootdowns; see shootdown.h.
 #include "core/object/shootdown.h"
 
+#include "core/planted.h"
+
 namespace ravelin {
 
 namespace {
@@ -21,6 +23,16 @@ void obey(Kernel& kernel, Hart& hart) {
     kernel.port.release_space(hart.index, request.space);
 }
 
+// What the answer took is time of who pays for this entry, no longer of the hart that gave it.
+void take_over(Kernel& kernel, Hart& self, Hart& other) {
+    kernel.trace.write(other.index, abi::TraceKind::answer, 0, other.answer.value,
+                       other.answer_from.value);
+    if (planted::moved(planted::Row::shootdown)) return;
+    self.since = self.since - other.answer;
+    other.since += other.answer;
+    other.answered += other.answer;
+}
+
 void ask(Kernel& kernel, Hart& self, u32 harts, const Shootdown& request) {
     kernel.shootdown = request;
     kernel.asker = self.index;
@@ -37,6 +49,7 @@ void ask(Kernel& kernel, Hart& self, u32 harts, const Shootdown& request) {
         if ((harts >> index & 1) == 0) continue;
         while (kernel.harts[index].asked.load(std::memory_order_seq_cst) != 0)
             kernel.port.wait(self.index);
+        take_over(kernel, self, kernel.harts[index]);
     }
 }
 
@@ -44,7 +57,10 @@ void ask(Kernel& kernel, Hart& self, u32 harts, const Shootdown& request) {
 
 void answer_shootdown(Kernel& kernel, Hart& hart) {
     HartIndex asker = kernel.asker;
+    hart.answer_from = kernel.port.now(hart.index);
     obey(kernel, hart);
+    kernel.port.work(hart.index, Work::switched, 1);
+    hart.answer = kernel.port.now(hart.index) - hart.answer_from;
     hart.asked.store(0, std::memory_order_seq_cst);
     kernel.port.kick(hart.index, HartMask::of(asker));
 }

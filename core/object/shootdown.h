@@ -4,8 +4,9 @@
 // The asking hart holds the kernel lock, posts one request, kicks the harts it concerns and waits,
 // halted, until each has answered. A hart answers as it enters the kernel, before it takes the
 // lock, and whenever it wakes while it waits for the lock: so an asker that waits for a hart and a
-// hart that waits for the asker's lock do not wait for each other. Bound: one kick and one entry of
-// each hart asked.
+// hart that waits for the asker's lock do not wait for each other. The ticks an answer takes are paid
+// for as the asking entry is, and so is the wait for it (R12). Bound: one kick and one entry of each
+// hart asked.
 #pragma once
 
 #include "core/kernel.h"

@@ -362,6 +362,7 @@ void lift_and_remove(Kernel& kernel, Hart& self, Budget& dying, Budget* payer) {
         if (now > hart.since) {
             Ticks ticks = now - hart.since;
             hart.since = now;
+            hart.answered = {};
             trace_charge(kernel, hart, ticks);
             if (hart.runner == &dying) {
                 kernel.ledger.bill_pending(ticks);

@@ -36,6 +36,7 @@ PROBES = [
     ("sched-idle-gap", 2),
     ("sched-irq-wake", 1),
     ("irq-harts-lost", 2),
+    ("smp-shootdown", 2),
 ]
 
 # What a failure is called when the run itself, not the kernel's decisions, was found wrong.

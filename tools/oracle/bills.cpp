@@ -17,6 +17,10 @@ void Replayer::check_conservation(std::uint64_t at, const TraceRecord& r) {
                    {place, at});
         }
     }
+    // Other harts' answers to its shootdowns are its to pay; its own to others', which lie in its wait, are not.
+    const std::uint64_t owed = r.x - from + entry_.answers;
+    const std::uint64_t early =
+        since(entry_.trapped + (entry_.lock_wait == kNowhere ? 0 : hart.answered), from);
     std::uint64_t before_trap = 0;
     std::uint64_t all = 0;
     bool zeroed = false;
@@ -32,15 +36,14 @@ void Replayer::check_conservation(std::uint64_t at, const TraceRecord& r) {
     Places places = entry_.charges;
     places.insert(places.begin(), entry_.place);
     places.push_back(at);
-    if (all != r.x - from) {
+    if (all != owed) {
         reject("conservation",
-               fmt::format("{} ticks passed on hart {} and {} are charged", r.x - from, entry_.hart,
-                           all),
+               fmt::format("{} ticks passed on hart {} and {} are charged", owed, entry_.hart, all),
                places);
-    } else if (!zeroed && before_trap != since(entry_.trapped, from)) {
+    } else if (!zeroed && before_trap != early) {
         reject("conservation",
-               fmt::format("{} ticks passed before the trap on hart {} and {} are charged",
-                           since(entry_.trapped, from), entry_.hart, before_trap),
+               fmt::format("{} ticks passed before the trap on hart {} and {} are charged", early,
+                           entry_.hart, before_trap),
                places);
     }
 }
@@ -185,8 +188,21 @@ void Replayer::on_charge(std::uint64_t at, const TraceRecord& r) {
     }
 }
 
+void Replayer::on_answer(std::uint64_t at, const TraceRecord& r) {
+    Hart& hart = harts_[r.hart];
+    if (!entry_.open || r.hart == entry_.hart || r.y < entry_.locked || !hart.entered) {
+        reject("structure", "an answer stands outside of the entry that asked for it",
+               {entry_.place, at});
+        return;
+    }
+    hart.charged += r.x;
+    hart.answered += r.x;
+    entry_.answers += r.x;
+}
+
 void Replayer::on_charge_abroad(std::uint64_t at, const TraceRecord& r) {
     Hart& hart = harts_[r.hart];
+    hart.answered = 0;
     Budget* budget = living(at, r.id);
     entry_.abroad.push_back(at);
     hart.charged += r.x;

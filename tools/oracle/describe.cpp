@@ -58,6 +58,7 @@ std::string_view name_of(TraceKind kind) {
     case TraceKind::start: return "start";
     case TraceKind::online: return "online";
     case TraceKind::claim: return "claim";
+    case TraceKind::answer: return "answer";
     case TraceKind::end: return "end";
     }
     return "?";
@@ -165,6 +166,7 @@ std::string details(const abi::TraceRecord& r) {
     case TraceKind::lock_wait: return fmt::format("{} ticks behind {} sections", r.x, r.y);
     case TraceKind::thread_end: return fmt::format("thread {}.{}", r.x, r.y);
     case TraceKind::claim: return r.x == 0 ? std::string("lost") : fmt::format("source {}", r.x);
+    case TraceKind::answer: return fmt::format("{} ticks from {}", r.x, r.y);
     case TraceKind::start: return fmt::format("at {} timebase {} harts {}", r.x, r.y, r.what);
     case TraceKind::online: return fmt::format("at {}", r.x);
     case TraceKind::end: return fmt::format("at {} behind {} records kind {}", r.x, r.y, r.what);

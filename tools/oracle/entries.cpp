@@ -109,6 +109,7 @@ void Replayer::on_leave(std::uint64_t at, const TraceRecord& r) {
     }
     hart.left = r.x;
     hart.charged = r.x;
+    hart.answered = 0;
     section_end_ = r.x;
     section_place_ = at;
     entry_.open = false;
@@ -130,10 +131,14 @@ void Replayer::check_lock_wait(std::uint64_t at) {
     }
     const std::uint64_t waited =
         entry_.lock_wait == kNowhere ? 0 : trace_.records[entry_.lock_wait].x;
-    // What lies before the point up to which its time was charged from another hart is paid.
+    // What other entries pay for is paid, and what lies before the point up to which its time was charged
+    // from another hart.
+    const std::uint64_t answered = harts_[entry_.hart].answered;
     const std::uint64_t paid =
-        entry_.first ? 0
-                     : since(std::min(harts_[entry_.hart].charged, entry_.locked), entry_.trapped);
+        entry_.first || waited == 0 ? 0
+        : answered != 0
+            ? answered
+            : since(std::min(harts_[entry_.hart].charged, entry_.locked), entry_.trapped);
     if (charged != since(waited, paid)) {
         places.push_back(entry_.lock_wait);
         places.push_back(at);

@@ -64,6 +64,7 @@ void Replayer::step(std::uint64_t at, const TraceRecord& r) {
     case TraceKind::lock_wait: on_lock_wait(at, r); break;
     case TraceKind::thread_end: on_thread_end(r); break;
     case TraceKind::claim: on_claim(at, r); break;
+    case TraceKind::answer: on_answer(at, r); break;
     case TraceKind::start: time_ = r.x; break;
     case TraceKind::online: on_online(at, r); break;
     case TraceKind::end: on_end(at, r); break;
@@ -108,7 +109,8 @@ bool Replayer::place_in_order(std::uint64_t at, const TraceRecord& r, TraceKind 
         return true;
     }
     const bool abroad =
-        kind == TraceKind::charge && r.what == static_cast<std::uint16_t>(TraceCharge::user);
+        kind == TraceKind::answer ||
+        (kind == TraceKind::charge && r.what == static_cast<std::uint16_t>(TraceCharge::user));
     if (r.entry != entry_.number || (r.hart != entry_.hart && !abroad)) {
         reject("structure",
                fmt::format("a record of entry {} on hart {} stands within entry {} of hart {}",

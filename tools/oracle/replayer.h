@@ -83,8 +83,9 @@ struct Budget {
 
 struct Hart {
     bool entered = false;
-    std::uint64_t left = 0;     ///< time of its last return
-    std::uint64_t charged = 0;  ///< its time is charged up to here
+    std::uint64_t left = 0;      ///< time of its last return
+    std::uint64_t charged = 0;   ///< its time is charged up to here
+    std::uint64_t answered = 0;  ///< ticks of the wait it is in that other entries pay for
     std::optional<std::size_t> runner;
     std::optional<std::size_t> thread_budget;  ///< of the runner record
     bool online = false;
@@ -158,6 +159,7 @@ struct Entry {
     std::vector<Expiry> expiries;
     std::vector<std::uint64_t> charges;  ///< places, of this hart's time
     std::vector<std::uint64_t> abroad;   ///< places of charges of other harts' user time
+    std::uint64_t answers = 0;           ///< ticks of other harts' answers, which it pays for
     std::vector<Bill> bills;
     bool deadline_destroyed = false;
     std::uint64_t descheduled = kNowhere;
@@ -379,6 +381,9 @@ class Replayer {
     // --- charges and folds ---
 
     void on_charge(std::uint64_t at, const TraceRecord& r);
+
+    /// What another hart's answer to a shootdown took goes from its time to this entry's.
+    void on_answer(std::uint64_t at, const TraceRecord& r);
 
     /// Another hart's runner, or who pays for it once it is destroyed, is charged for its user time up
     /// to now, to be folded before the payer changes or dies.

@@ -50,7 +50,8 @@ Meaning meaning_of(const abi::TraceRecord& record) {
     case TraceKind::destroy_end:
     case TraceKind::top_up:
     case TraceKind::claim: return {.y = false};
-    case TraceKind::floor: return {.id = false};
+    case TraceKind::floor:
+    case TraceKind::answer: return {.id = false};
     case TraceKind::arm:
     case TraceKind::online: return {.id = false, .y = false};
     case TraceKind::start: return {.id = false, .what = kAny};
