@@ -90,6 +90,7 @@ enum class Rule : u8 {
     wake_keeps_runner,      ///< a timeout's wake takes no hart from its runner
     deadline_preempts,      ///< a deadline's destruction does
     slice_from_return,      ///< a slice is user time: it starts at the return
+    idle_is_kicked,         ///< an idle hart is told of a thread that no hart runs
     count,
 };
 

@@ -254,7 +254,7 @@ void activate(Kernel& kernel, Hart& hart) {
 
 // One idle hart is told of work that no hart runs; it tells the next.
 [[gnu::noinline]] void wake_idle_hart(Kernel& kernel, Hart& hart) {
-    if (kernel.queue.pick() == nullptr) return;
+    if (kernel.queue.pick() == nullptr || broken(Rule::idle_is_kicked)) return;
     u32 first = kernel.idle & (~kernel.idle + 1);
     kernel.idle &= ~first;
     kernel.port.kick(hart.index, HartMask{first});

@@ -75,6 +75,7 @@ inline constexpr std::array kRuleNames = {
     std::string_view("wake_keeps_runner"),
     std::string_view("deadline_preempts"),
     std::string_view("slice_from_return"),
+    std::string_view("idle_is_kicked"),
 };
 static_assert(kRuleNames.size() == static_cast<std::size_t>(Rule::count));
 

@@ -1,6 +1,9 @@
 // Entries: what each did with its hart and when it let go; see replayer.h.
 #include "tools/oracle/replayer.h"
 
+#include <algorithm>
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace ravelin::oracle::detail {
@@ -67,6 +70,9 @@ void Replayer::on_enter(std::uint64_t at, const TraceRecord& r) {
         }
     }
     hart.entered = true;
+    if (std::exchange(hart.idle, false)) {
+        end_idling(at, r.x);
+    }
 }
 
 bool Replayer::may_unmask(std::uint32_t call) {
@@ -110,6 +116,8 @@ void Replayer::on_leave(std::uint64_t at, const TraceRecord& r) {
     hart.left = r.x;
     hart.charged = r.x;
     hart.answered = 0;
+    hart.idle = r.id == 0;
+    watch_idle(at, r);
     section_end_ = r.x;
     section_place_ = at;
     entry_.open = false;
@@ -315,6 +323,37 @@ void Replayer::check_idle(std::uint64_t at) {
                    {budget.last, entry_.place, at});
             return;
         }
+    }
+}
+
+void Replayer::watch_idle(std::uint64_t at, const TraceRecord& r) {
+    const auto waits = [this](std::size_t index) { return budgets_[index].waiting != 0; };
+    const bool idles =
+        std::any_of(harts_.begin(), harts_.end(), [](const Hart& h) { return h.idle; });
+    const bool past = idles && std::any_of(queue_.begin(), queue_.end(), waits);
+    const bool open = !idled_.empty() && idled_.back().until == kNowhere;
+    if (past && !open) {
+        idled_.push_back({.from = r.x, .place = at, .entry = entry_.number});
+    } else if (!past && open) {
+        idled_.back().until = r.x;
+    }
+}
+
+void Replayer::end_idling(std::uint64_t at, std::uint64_t trapped) {
+    for (const Idled& idled : std::exchange(idled_, {})) {
+        judge_idling(at, idled, trapped);
+    }
+}
+
+void Replayer::judge_idling(std::uint64_t at, const Idled& idled, std::uint64_t end) {
+    const std::uint64_t ticks = since(std::min(end, idled.until), idled.from);
+    out_.idle_past_longest = std::max(out_.idle_past_longest, ticks);
+    if (options_.idle_ticks && ticks > *options_.idle_ticks) {
+        reject("idle",
+               fmt::format(
+                   "a hart idles for {} ticks and a queued budget has a thread that no hart runs",
+                   ticks),
+               {idled.place, at});
     }
 }
 

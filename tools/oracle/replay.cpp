@@ -150,6 +150,11 @@ void Replayer::on_end(std::uint64_t at, const TraceRecord& r) {
                {at});
     }
     out_.end_kind = r.what;
+    // A hart that trapped in time may be waiting for the lock yet, behind fewer sections than there are harts.
+    std::erase_if(idled_, [this](const Idled& idled) {
+        return entry_.number - idled.entry <= trace_.head.harts;
+    });
+    end_idling(at, r.x);
 }
 
 void Replayer::finish() {

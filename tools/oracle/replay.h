@@ -32,6 +32,9 @@ struct Options {
     /// Ticks of user time a thread may run past its slice's end before that is a fault; none: the
     /// machine's clock is not the kernel's alone (host time, harts in turns) and it is reported only.
     std::optional<std::uint64_t> late_ticks;
+    /// Ticks that a hart may idle past a thread that no hart runs, until it traps: one interrupt between
+    /// harts. Behind its trap it waits for the lock in turn. None: as above.
+    std::optional<std::uint64_t> idle_ticks = std::nullopt;
     /// Findings kept; what is beyond is counted only.
     std::size_t max_findings = 20;
 };
@@ -100,6 +103,8 @@ struct Replay {
     std::uint64_t late_longest = 0;  ///< most ticks a thread ran past its slice's end
     /// Most ticks from taking the lock to the return, a hart's boot left out.
     std::uint64_t section_longest = 0;
+    /// Most ticks a hart idled, until it trapped, while a queued budget had a thread that no hart ran.
+    std::uint64_t idle_past_longest = 0;
     std::uint64_t claims = 0;       ///< device interrupts taken
     std::uint64_t lost_claims = 0;  ///< those that another hart had taken
     std::uint32_t harts_online = 0;

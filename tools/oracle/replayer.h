@@ -94,6 +94,15 @@ struct Hart {
     std::uint64_t pending = 0;  ///< ticks charged to the runner and not folded
     std::uint64_t slice_end = 0;
     std::optional<std::size_t> run;
+    bool idle = false;  ///< it went idle at its last leave, and has not entered since
+};
+
+/// A stretch in which a hart idled and a queued budget had a thread that no hart ran.
+struct Idled {
+    std::uint64_t from = 0;
+    std::uint64_t until = kNowhere;  ///< kNowhere: it goes on
+    std::uint64_t place = 0;         ///< of the leave it began with
+    std::uint32_t entry = 0;         ///< which is that entry's
 };
 
 /// A charge to a budget this hart does not run, to be folded in the same entry.
@@ -199,6 +208,7 @@ class Replayer {
     std::unordered_map<std::uint64_t, std::size_t> by_id_;
     std::vector<std::size_t> queue_;
     std::vector<std::size_t> carving_;  ///< budgets that made a child in this entry
+    std::vector<Idled> idled_;          ///< stretches that no idle hart's entry has ended yet
     std::array<Hart, kMaxHarts> harts_;
     std::array<std::uint8_t, 2 * kMaxHarts> last_harts_{};  ///< of entries, by number
     U128 floor_ = 0;
@@ -377,6 +387,17 @@ class Replayer {
 
     void on_runner(std::uint64_t at, const TraceRecord& r);
     void on_online(std::uint64_t at, const TraceRecord& r);
+
+    // --- work conservation ---
+
+    /// An idle hart has trapped: what it idled past ends.
+    void end_idling(std::uint64_t at, std::uint64_t trapped);
+
+    /// Behind each leave: does a hart idle past a thread that no hart runs?
+    void watch_idle(std::uint64_t at, const TraceRecord& r);
+
+    /// Holds a stretch to what one interrupt between harts may take.
+    void judge_idling(std::uint64_t at, const Idled& idled, std::uint64_t end);
 
     // --- charges and folds ---
 
