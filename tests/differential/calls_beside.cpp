@@ -284,8 +284,8 @@ class Beside {
     }
 
     static bool is_zero(const void* memory) {
-        static const std::byte zeroes[kPageSize] = {};
-        return std::memcmp(memory, zeroes, kPageSize) == 0;
+        static const std::byte kZeroes[kPageSize] = {};
+        return std::memcmp(memory, kZeroes, kPageSize) == 0;
     }
 
     void compare_memory(bool all) {

@@ -13,18 +13,22 @@ using abi::Status;
 
 namespace {
 
-constexpr u64 kMillion = 1'000'000;
-
 // Slots of the records.
 constexpr u64 kSpecBytes = sizeof(abi::BudgetSpec);
 constexpr u64 kUsageBytes = sizeof(abi::BudgetUsage);
 constexpr u32 kSpecLabels = 4, kSpecAccount = 20, kSpecDeadline = 21;
 
+}  // namespace
+
 bool subset(const Labels& some, const Labels& all) {
     return std::ranges::includes(all, some);
 }
 
-}  // namespace
+u64 World::ticks_of(u64 micros) const {
+    constexpr u64 kMillion = 1'000'000;
+    const u64 second = kMillion * layout.ticks_per_micro;
+    return micros / kMillion >= (u64{1} << 62) / second ? kNever : micros * layout.ticks_per_micro;
+}
 
 World::World(const Layout& machine, const Booted& start, Mutation broken_rule)
     : layout(machine),
@@ -626,8 +630,8 @@ Status World::budget_create(Process& process, const Registers& r, const Learned&
     made.processes = count;
     made.weight = weight;
     if (parent.account == 0 || is(Mutation::kR8AccountChosen)) made.account = slot(kSpecAccount);
-    const u64 most = ((u64{1} << 62) / (kMillion * layout.ticks_per_micro)) * kMillion;
-    if (deadline < most) made.deadline = booted + deadline * layout.ticks_per_micro;
+    const u64 length = ticks_of(deadline);
+    if (length != kNever) made.deadline = booted + length;
     parent.children.push_back(learned.object);
     const Id stamp = is(Mutation::kR9NewStampedByObject) ? learned.object : process.in;
     status = install(process, {Kind::budget, learned.object, stamp, 0}, handle);

@@ -203,6 +203,9 @@ struct Who {
 
 using Labels = std::set<u64>;
 
+/// Whether every label of the first is in the second.
+bool subset(const Labels& some, const Labels& all);
+
 struct Budget {
     Id parent = 0;
     u32 depth = 0;
@@ -398,6 +401,9 @@ class World {
 
     void finish(Thread& thread, Status status, u64 first = 0, u64 second = 0, u64 third = 0);
     void define(Thread& thread, unsigned place, u64 value);
+
+    /// Ticks of a length of time; kNever if it is beyond what a machine can count to.
+    u64 ticks_of(u64 micros) const;
 
     // Handles.
     Status find(const Process& process, u64 handle, Kind kind, Handle& found) const;

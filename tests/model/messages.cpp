@@ -22,12 +22,6 @@ constexpr u32 kArrivalLabels = 1, kArrivalHandleCount = 17, kArrivalHandles = 18
 constexpr unsigned kTimeout = 2, kRecord = 4, kAddress = 5, kPages = 6, kMostPages = 5;
 constexpr unsigned kWordStep = 2;
 
-constexpr u64 kMillion = 1'000'000;
-
-bool subset(const Labels& some, const Labels& all) {
-    return std::ranges::includes(all, some);
-}
-
 }  // namespace
 
 /// What taking a message does to its receiver.
@@ -113,11 +107,7 @@ void World::serve_group(Endpoint& endpoint, Who who) {
         if (!group.same(*mine)) oldest.passed += 1;
         hold(oldest.passed < oldest.most_groups, "I11: a group's oldest message was passed over");
     }
-    if (!is(Mutation::kR2NoTurns)) {
-        const Group served = *mine;
-        endpoint.groups.erase(mine);
-        endpoint.groups.push_back(served);
-    }
+    if (!is(Mutation::kR2NoTurns)) std::rotate(mine, std::next(mine), endpoint.groups.end());
     dequeue(endpoint, who);
 }
 
@@ -241,9 +231,8 @@ void World::close_open(u32 server, u64 id, bool keep) {
 // ---- Sending ----
 
 u64 World::until_of(const Thread& thread) const {
-    const u64 micros = thread.registers[kTimeout];
-    const u64 most = ((u64{1} << 62) / (kMillion * layout.ticks_per_micro)) * kMillion;
-    return micros >= most ? kNever : now + micros * layout.ticks_per_micro;
+    const u64 length = ticks_of(thread.registers[kTimeout]);
+    return length == kNever ? kNever : now + length;
 }
 
 Status World::read_handles(const Process& process, u64 record, bool write,
