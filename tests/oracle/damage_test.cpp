@@ -640,6 +640,32 @@ TEST_F(Damage, AnEntrysWakesGoByAscendingId) {
     expect("wake", wake);
 }
 
+// A budget that woke ahead of another waits while that one runs twice.
+TEST_F(Damage, AnotherRunsMoreThanItsLeadBeforeAWaker) {
+    use(busy(1));
+    search_from_ = 0;
+    std::size_t second = 0;
+    const std::size_t wake = find([&](std::size_t i) {
+        if (!is(at(i), TraceKind::wake)) {
+            return false;
+        }
+        std::map<std::uint64_t, int> picks;
+        for (std::size_t j = i; j < records_.size(); ++j) {
+            const bool gone = is(at(j), TraceKind::out) && at(j).id == at(i).id;
+            if (gone || (is(at(j), TraceKind::pick) && at(j).id == at(i).id)) {
+                return false;
+            }
+            if (is(at(j), TraceKind::pick) && ++picks[at(j).id] == 2) {
+                second = j;
+                return true;
+            }
+        }
+        return false;
+    });
+    at(wake).x = at(wake).y = 0;
+    expect_among("wake_bound", second);
+}
+
 // --- order ---
 
 TEST_F(Damage, AHigherPassIsPicked) {

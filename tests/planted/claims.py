@@ -30,10 +30,14 @@ def rows(text):
             yield number, cells
 
 
+# Checks of every trace, whatever its case asks for.
+EVERY_TRACE = {"wake_bound", "idle"}
+
+
 def asked(case):
-    """The checks that a case file asks for."""
+    """The checks that a case file asks for, and those that every trace is held to."""
     found = {word for word in ("share", "figure") if word in case}
-    return found | set(case.get("checks", {}))
+    return found | EVERY_TRACE | set(case.get("checks", {}))
 
 
 def faults_of(row, case):

@@ -2,6 +2,7 @@
 #include "tools/oracle/replay.h"
 
 #include "tools/oracle/replayer.h"
+#include "tools/oracle/wake_bound.h"
 
 #include <cstring>
 
@@ -180,7 +181,12 @@ const BudgetInfo* Replay::budget(std::uint64_t id) const {
 }
 
 Replay replay(const Trace& trace, const Options& options) {
-    return detail::Replayer(trace, options).run();
+    Replay replay = detail::Replayer(trace, options).run();
+    const WakeWaits waits = wake_waits(trace, replay);
+    replay.wake_wait_longest = waits.longest;
+    replay.rejected += waits.rejected;
+    replay.findings.insert(replay.findings.end(), waits.findings.begin(), waits.findings.end());
+    return replay;
 }
 
 Tally tally(const Trace& trace, std::uint64_t first, std::uint64_t last) {
@@ -212,9 +218,9 @@ Tally tally(const Trace& trace, std::uint64_t first, std::uint64_t last) {
 }
 
 std::vector<std::string_view> check_names() {
-    return {"structure",   "time",  "conservation", "charge", "timer",  "fold",     "floor",
-            "cap",         "wake",  "order",        "queue",  "create", "weight",   "lift",
-            "destruction", "slice", "preempt",      "lock",   "idle",   "interrupt"};
+    return {"structure",   "time",  "conservation", "charge", "timer",  "fold",      "floor",
+            "cap",         "wake",  "order",        "queue",  "create", "weight",    "lift",
+            "destruction", "slice", "preempt",      "lock",   "idle",   "interrupt", "wake_bound"};
 }
 
 std::string to_text(const Finding& finding, const Trace& trace) {

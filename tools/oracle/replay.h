@@ -105,6 +105,8 @@ struct Replay {
     std::uint64_t section_longest = 0;
     /// Most ticks a hart idled, until it trapped, while a queued budget had a thread that no hart ran.
     std::uint64_t idle_past_longest = 0;
+    /// Most ticks from a wake's entry to the return behind its budget's pick.
+    std::uint64_t wake_wait_longest = 0;
     std::uint64_t claims = 0;       ///< device interrupts taken
     std::uint64_t lost_claims = 0;  ///< those that another hart had taken
     std::uint32_t harts_online = 0;
