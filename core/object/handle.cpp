@@ -117,12 +117,23 @@ void close_stamped(Kernel& kernel, Budget& stamp) {
 }
 
 void close_table(Kernel& kernel, Process& process) {
+    u32 pages = 0;
     for (u32 page = 0; page < kHandlePages; ++page) {
-        while (HandleSlot* slots = process.handle_pages[page]) {
-            u64 used = process.handles_used[page] & ~empty_bits(page);
-            close_handle(kernel, slots[std::countr_zero(used)]);
+        HandleSlot* slot = process.handle_pages[page];
+        if (slot == nullptr) continue;
+        u64 used = process.handles_used[page] & ~empty_bits(page);
+        for (HandleSlot* at = slot; used != 0; used >>= 1, ++at) {
+            if ((used & 1) == 0) continue;
+            unlink(at->object->handles, *at, &HandleSlot::by_object);
+            unlink(at->stamp->stamped, *at, &HandleSlot::by_stamp);
         }
+        kernel.frames.give(kernel.port.frame_number(slot));
+        process.handle_pages[page] = nullptr;
+        process.handles_used[page] = empty_bits(page);
+        ++pages;
     }
+    process.first_free_page = 0;
+    uncharge(*process.budget, pages);
 }
 
 }  // namespace ravelin
