@@ -146,14 +146,14 @@ void put_endpoint(View& view, const World& world, u64 id, const calls::Endpoint&
         for (const Who one : group.members)
             view.put("member", who(one));
     }
-    std::set<u64> sends;
-    for (const calls::Group& group : endpoint.groups) {
-        for (const Who one : group.members) {
-            if (world.thread(one)->waits == calls::Waits::send) sends.insert(who(one));
+    std::map<u64, const calls::Group*> turns;
+    for (const calls::Group& group : endpoint.groups)
+        turns[group.send_turn] = &group;
+    for (const auto& [turn, group] : turns) {
+        for (const Who one : group->members) {
+            if (world.thread(one)->waits == calls::Waits::send) view.put("sends", who(one));
         }
     }
-    for (const u64 one : sends)
-        view.put("sends", one);
     for (const u32 pid : endpoint.notices)
         view.put("notice", pid);
 }
@@ -217,8 +217,10 @@ calls::Booted booted(ByHand& machine) {
 
 class Beside {
   public:
-    Beside(Choice& from, u32 harts, calls::Mutation mutation, CallsMet& counts, std::string* text)
-        : choice_(from),
+    Beside(Choice& from, u32 harts, calls::Mutation mutation, CallsMet& counts, std::string* text,
+           bool fills)
+        : fills_(fills),
+          choice_(from),
           machine_(harts),
           kernel_(machine_.kernel),
           world_({}, booted(machine_), mutation),
@@ -227,8 +229,13 @@ class Beside {
 
     std::optional<std::string> run() {
         compare();
-        prepare();
-        while (wrong_.empty() && step_ < kMostSteps && !choice_.over()) {
+        if (fills_) {
+            prepare_full();
+        } else {
+            prepare();
+        }
+        const u32 most = fills_ ? kMostFullSteps : kMostSteps;
+        while (wrong_.empty() && step_ < most && !choice_.over()) {
             if (!step()) break;
         }
         if (wrong_.empty()) compare_memory(true);
@@ -377,14 +384,16 @@ class Beside {
         ++met_.steps;
         const u32 hart = harts[below(harts.size())];
         const u64 kind = below(100);
-        if (kind < 80) {
+        if (fills_ && kind < 94) {
+            fill(hart);
+        } else if (kind < 80) {
             const Who caller = who_is(*machine_.thread(hart));
             make_call(hart, caller, crowded(caller) ? crowd_call(caller) : any_call());
         } else if (kind < 84) {
             machine_.port.clock += Ticks{1 + below(20'000)};
             note("time goes to " + std::to_string(machine_.port.clock.value));
             timer(hart);
-        } else if (kind < 94) {
+        } else if (kind < 94 || fills_) {
             machine_.port.clock = std::max(machine_.port.clock, kernel_.harts[hart].slice_end);
             note("a slice ends");
             timer(hart);
@@ -1027,6 +1036,54 @@ class Beside {
         }
     }
 
+    // Two budgets whose threads all call the first program, which takes more than it answers.
+    void prepare_full() {
+        first_ = machine_.thread(0)->process->pid;
+        const u64 page = map(4);
+        meeting_ = as(first_, Call::endpoint_create, {});
+        for (u64 account = 0; account < 2; ++account) {
+            for (u64 place = 0; place < sizeof(abi::BudgetSpec) / 8; ++place)
+                put_first(page, place, 0);
+            put_first(page, 0, 300);
+            put_first(page, 1, 1);
+            put_first(page, 2, 1'000);
+            put_first(page, 20, account);
+            put_first(page, 21, abi::kForever);
+            const u64 in = as(first_, Call::budget_create, {abi::kBootUsers, page});
+            const u64 minted = mint(meeting_, 1 + account, 0);
+            process(page, in, 0, {minted}, false);
+        }
+        for (u32 thread = 0; thread < 2; ++thread)
+            as(first_, Call::thread_create, {0x3000, 0, 0});
+    }
+
+    // The next call of a thread towards as many open calls as there may be, and beyond.
+    void fill(u32 hart) {
+        static constexpr u32 kCallers = 150;
+        const Who caller = who_is(*machine_.thread(hart));
+        const calls::Process& process = world_.processes.at(caller.pid);
+        Registers r{};
+        const auto is = [&](Call number) { r[0] = abi::kCallBase + static_cast<u64>(number); };
+        const u64 open = process.open.size();
+        met_.most_open = std::max(met_.most_open, open);
+        if (caller.pid == first_ && open != 0 && one_in(open < abi::kMaxOpenCalls ? 30 : 3)) {
+            is(Call::reply);
+            r[abi::kMessageRegister] = message_of(process);
+        } else if (caller.pid == first_) {
+            is(Call::receive);
+            r[1] = meeting_;
+            r[2] = open < abi::kMaxOpenCalls ? abi::kForever : 2'000 * below(2);
+        } else if (caller.tid == 1 && process.threads.size() < kCallers) {
+            is(Call::thread_create);
+            r[1] = 0x3000;
+        } else {
+            is(one_in(6) ? Call::send : Call::call);
+            r[1] = 1;
+            r[2] = one_in(40) ? 5'000 : abi::kForever;
+        }
+        call(hart, caller, r);
+    }
+
     void prepare_crowd(u64 page, u64 meeting) {
         const u64 in = budget(page, true, false);
         const u64 minted = mint(meeting, 1, 0);
@@ -1035,6 +1092,7 @@ class Beside {
         as(first_, Call::receive, {0, kPatience});
     }
 
+    const bool fills_;
     Choice& choice_;
     ByHand machine_;
     Kernel& kernel_;
@@ -1046,6 +1104,7 @@ class Beside {
     u32 step_ = 0;
     u32 crowd_ = 0;
     u32 first_ = 0;  ///< PID of the first program
+    u64 meeting_ = 0;
 };
 
 }  // namespace
@@ -1053,8 +1112,12 @@ class Beside {
 std::optional<std::string> run_beside(Choice& choice, std::uint32_t harts,
                                       model::calls::Mutation mutation, CallsMet& met,
                                       std::string* log) {
-    const auto beside = std::make_unique<Beside>(choice, harts, mutation, met, log);
-    return beside->run();
+    return std::make_unique<Beside>(choice, harts, mutation, met, log, false)->run();
+}
+
+std::optional<std::string> fill_beside(Choice& choice, std::uint32_t harts,
+                                       model::calls::Mutation mutation, CallsMet& met) {
+    return std::make_unique<Beside>(choice, harts, mutation, met, nullptr, true)->run();
 }
 
 }  // namespace ravelin::differential

@@ -19,6 +19,7 @@
 namespace ravelin::differential {
 
 inline constexpr std::uint32_t kMostSteps = 150;
+inline constexpr std::uint32_t kMostFullSteps = 1'400;
 
 /// Where a sequence's decisions come from: a seed, or a fuzzer's bytes.
 class Choice {
@@ -45,15 +46,16 @@ struct CallsMet {
     std::uint64_t hostile = 0;
     std::uint64_t calls[abi::kCallCount + 1] = {};  ///< by number; 0: unknown ones
     std::uint64_t statuses[16] = {};
-    std::uint64_t taken = 0;
-    std::uint64_t abandoned = 0;
-    std::uint64_t notices = 0;
-    std::uint64_t destructions = 0;
+    std::uint64_t most_open = 0;  ///< open calls of one process
 };
 
 /// Runs one sequence. Nothing: they agree; else the step and where they part. `log`: every step, as text.
 std::optional<std::string> run_beside(Choice& choice, std::uint32_t harts,
                                       model::calls::Mutation mutation, CallsMet& met,
                                       std::string* log = nullptr);
+
+/// The same for a longer sequence of calls alone, in which a process takes as many as it may.
+std::optional<std::string> fill_beside(Choice& choice, std::uint32_t harts,
+                                       model::calls::Mutation mutation, CallsMet& met);
 
 }  // namespace ravelin::differential

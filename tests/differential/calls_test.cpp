@@ -28,6 +28,7 @@ using model::calls::MutationInfo;
 // At each number of harts; RAVELIN_LONG=1 takes twelve times as many.
 constexpr std::uint64_t kSequences = 1'000;
 constexpr std::uint64_t kMutationSequences = 4'000;
+constexpr std::uint64_t kFullSequences = 4;
 
 std::uint64_t sequences() {
     const char* const longer = std::getenv("RAVELIN_LONG");
@@ -63,6 +64,18 @@ TEST_P(CallsBeside, AgreeAfterEveryStep) {
     }
 }
 
+// R4a: as many open calls as a process may have, then sends alone; an answer lets a waiting thread take
+// what it could not.
+TEST_P(CallsBeside, AgreeWithAllCallsOpen) {
+    CallsMet met;
+    for (std::uint64_t seed = 0; seed < kFullSequences; ++seed) {
+        Choice choice(seed);
+        const auto parted = fill_beside(choice, GetParam(), Mutation::kNone, met);
+        ASSERT_EQ(parted.value_or(""), "") << "seed " << seed;
+    }
+    EXPECT_EQ(met.most_open, abi::kMaxOpenCalls);
+}
+
 INSTANTIATE_TEST_SUITE_P(Harts, CallsBeside, testing::Values(1u, 2u));
 
 // Each rule of the model is broken once, and some sequence shows it.
@@ -70,10 +83,12 @@ TEST(CallsModel, EveryMutationIsNoticed) {
     for (const MutationInfo& info : model::calls::kMutations) {
         std::optional<std::string> parted;
         std::uint64_t seed = 0;
+        const bool full = info.mutation == Mutation::kR4aAnyNumberOpen;
         for (; seed < kMutationSequences && !parted; ++seed) {
             CallsMet met;
             Choice choice(seed);
-            parted = run_beside(choice, 1 + seed % 2, info.mutation, met);
+            parted = full ? fill_beside(choice, 1, info.mutation, met)
+                          : run_beside(choice, 1 + seed % 2, info.mutation, met);
         }
         std::printf("%s: sequence %llu, %.160s\n", std::string(info.name).c_str(),
                     static_cast<unsigned long long>(seed), parted.value_or("MISSED").c_str());

@@ -199,15 +199,12 @@ void put_endpoint(View& view, const Endpoint& endpoint) {
              member = leader->group.members.after(member->wait.link))
             put_who(view, "member", member);
     }
-    std::set<u64> sends;
     for (const Thread* leader = endpoint.send_groups.first(); leader != nullptr;
          leader = endpoint.send_groups.after(leader->group.send_turn_link)) {
         for (const Thread* member = leader->group.sends.first(); member != nullptr;
              member = leader->group.sends.after(member->wait.send_link))
-            sends.insert(u64{member->process->pid} << 16 | member->tid);
+            put_who(view, "sends", member);
     }
-    for (const u64 one : sends)
-        view.put("sends", one);
     for (const Process* ended = endpoint.notices.first(); ended != nullptr;
          ended = endpoint.notices.after(ended->exit_link))
         view.put("notice", ended->pid);

@@ -53,6 +53,7 @@ enum class Mutation {
     kR4RoomUnchecked,
     kR4MostIgnored,
     kR4aOpenCallFree,
+    kR4aAnyNumberOpen,
     kR4bServerKeepsLend,
     kR4bCallersWait,
     kR5FiredForgotten,
@@ -117,6 +118,8 @@ inline constexpr std::array kMutations = {
     MutationInfo{Mutation::kR4MostIgnored, "R4MostIgnored",
                  "a transfer may be longer than the receiver said"},
     MutationInfo{Mutation::kR4aOpenCallFree, "R4aOpenCallFree", "an open call costs no page"},
+    MutationInfo{Mutation::kR4aAnyNumberOpen, "R4aAnyNumberOpen",
+                 "a process takes any number of calls"},
     MutationInfo{Mutation::kR4bServerKeepsLend, "R4bServerKeepsLend",
                  "a server's end keeps what was lent to it"},
     MutationInfo{Mutation::kR4bCallersWait, "R4bCallersWait",
@@ -301,6 +304,7 @@ struct Group {
     Labels labels;
     Id budget = 0;  ///< of a sender without an account
     std::vector<Who> members;
+    u64 send_turn = 0;  ///< its place among the groups with a send: the lowest is next
     bool same(const Group& other) const {
         return account == other.account && labels == other.labels && budget == other.budget;
     }
@@ -310,6 +314,7 @@ struct Endpoint {
     Id owner = 0;
     std::vector<Who> receivers;
     std::vector<Group> groups;
+    u64 send_turns = 0;  ///< given out so far
     std::vector<u32> notices;
 };
 
@@ -459,10 +464,14 @@ class World {
     void receive(Who who, u64 replied);
     Status answer(Who who, u64 record, u64& outcome, u64& mask);
     Group group_of(const Process& sender) const;
+    bool full(const Process& process) const {
+        return process.open.size() >= abi::kMaxOpenCalls && !is(Mutation::kR4aAnyNumberOpen);
+    }
+    bool sends(const Group& group) const;
     bool enqueue(Endpoint& endpoint, Who who);
     void dequeue(Endpoint& endpoint, Who who);
     Who next(const Endpoint& endpoint, bool sends_only) const;
-    void serve_group(Endpoint& endpoint, Who who);
+    void serve_group(Endpoint& endpoint, Who who, bool sends_only);
     Take can_take(Who receiver, Who sender, Landing& landing) const;
     void hand_over(Who receiver, Who sender, const Landing& landing);
     bool deliver(Who who, Id at);

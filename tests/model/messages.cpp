@@ -62,6 +62,11 @@ Group World::group_of(const Process& sender) const {
             .members = {}};
 }
 
+bool World::sends(const Group& group) const {
+    return std::ranges::any_of(group.members,
+                               [&](Who who) { return thread(who)->waits == Waits::send; });
+}
+
 bool World::enqueue(Endpoint& endpoint, Who who) {
     Group key = group_of(processes.at(who.pid));
     auto group =
@@ -71,6 +76,8 @@ bool World::enqueue(Endpoint& endpoint, Who who) {
         group = std::prev(endpoint.groups.end());
     }
     if (group->members.size() == abi::kWaitCap && !is(Mutation::kR2NoCap)) return false;
+    if (thread(who)->waits == Waits::send && !sends(*group))
+        group->send_turn = ++endpoint.send_turns;
     group->members.push_back(who);
     Thread& sender = *thread(who);
     sender.passed = 0;
@@ -84,29 +91,38 @@ void World::dequeue(Endpoint& endpoint, Who who) {
     std::erase_if(endpoint.groups, [](const Group& group) { return group.members.empty(); });
 }
 
-// The next message by R2; a receiver with all its calls open takes sends alone.
+// The next message by R2; a receiver with all its calls open takes sends alone, in the turns that the
+// groups with a send have among themselves.
 Who World::next(const Endpoint& endpoint, bool sends_only) const {
+    const Group* turn = nullptr;
     for (const Group& group : endpoint.groups) {
-        for (const Who who : group.members) {
-            if (!sends_only || thread(who)->waits == Waits::send) return who;
-        }
+        if (!sends_only) return group.members.front();
+        if (sends(group) && (turn == nullptr || group.send_turn < turn->send_turn)) turn = &group;
     }
-    return {};
+    if (turn == nullptr) return {};
+    return *std::ranges::find_if(turn->members,
+                                 [&](Who who) { return thread(who)->waits == Waits::send; });
 }
 
 // The message's group has had its turn.
-void World::serve_group(Endpoint& endpoint, Who who) {
+void World::serve_group(Endpoint& endpoint, Who who, bool sends_only) {
     const auto mine = std::ranges::find_if(endpoint.groups, [&](const Group& group) {
         return std::ranges::count(group.members, who) != 0;
     });
-    // I11: with k groups waiting, each group's oldest message is taken within k receives.
+    // I11: with k groups waiting and the receiver under its limit, each group's oldest message is taken
+    // within k receives.
     const u32 waiting = static_cast<u32>(endpoint.groups.size());
     for (const Group& group : endpoint.groups) {
         Thread& oldest = *thread(group.members.front());
         oldest.most_groups = std::max(oldest.most_groups, waiting);
+        if (sends_only) {
+            if (group.same(*mine)) oldest.passed = 0;  // its turn went to a send behind it
+            continue;
+        }
         if (!group.same(*mine)) oldest.passed += 1;
         hold(oldest.passed < oldest.most_groups, "I11: a group's oldest message was passed over");
     }
+    if (!is(Mutation::kR2NoTurns)) mine->send_turn = ++endpoint.send_turns;
     if (!is(Mutation::kR2NoTurns)) std::rotate(mine, std::next(mine), endpoint.groups.end());
     dequeue(endpoint, who);
 }
@@ -328,7 +344,7 @@ World::Take World::can_take(Who to, Who from, Landing& landing) const {
     const Thread& receiver = *thread(to);
     const Thread& sender = *thread(from);
     const bool call = sender.waits == Waits::call;
-    if (call && process.open.size() >= abi::kMaxOpenCalls) return Take::full;
+    if (call && full(process)) return Take::full;
     if (!may_send(budget_of(sending), budget_of(process), call) && !is(Mutation::kR1TakeUnchecked))
         return Take::denied;
     landing = {};
@@ -521,14 +537,14 @@ bool World::deliver(Who who, Id at) {
         free_process(pid);
     }
     for (;;) {
-        const bool full = process.open.size() >= abi::kMaxOpenCalls;
-        const Who sender = next(endpoint, full);
+        const bool sends_only = full(process);
+        const Who sender = next(endpoint, sends_only);
         if (sender.pid == 0) return false;
         Landing landing;
         const Take take = can_take(who, sender, landing);
         if (take == Take::bad_record) return bad_record();
         const Waits kind = thread(sender)->waits;
-        serve_group(endpoint, sender);
+        serve_group(endpoint, sender, sends_only);
         if (take != Take::can) {
             fail(sender, take == Take::denied ? Status::label_denied : Status::refused, Lend::none);
             continue;
@@ -585,7 +601,7 @@ void World::pump(u32 pid) {
     if (process.state != State::running) return;
     for (auto& [tid, waiting] : process.threads) {
         if (waiting.waits != Waits::receive) continue;
-        if (process.open.size() >= abi::kMaxOpenCalls) return;
+        if (full(process)) return;
         if (deliver({pid, tid}, waiting.at)) end_wait({pid, tid});
     }
 }
