@@ -59,12 +59,15 @@ constexpr Unjudged kUnjudged[] = {
     {"dropped thread_end", kThread},
     {"repeated thread_end", kThread},
     {"dropped counts", "another change of the counts follows before anything asks for them"},
+    {"altered x of counts", "another change of the counts follows before anything asks for them"},
     {"altered id of thread_end", kThread},
     {"altered what of create", "an account is what shares are added up by, where one is asked"},
     {"altered y of charge", "a charge to nobody has no weight"},
     {"altered x of runner", "a hart that goes idle has no weight"},
     {"dropped runner", "a hart that stays idle says so again"},
     {"altered x of expire", "how late an item was found is a figure; that none is early is judged"},
+    {"altered y of expire", "within its entry, when an item was found is a figure"},
+    {"altered x of destroy_end", "within its entry, when a destruction ended is a figure"},
     {"dropped expire", "another item of its payer stands in the same entry"},
     {"dropped charge", "the entry that ends the machine has no leave to add up to"},
     {"dropped rem", kNoWeight},
@@ -72,6 +75,7 @@ constexpr Unjudged kUnjudged[] = {
     {"altered x of rem", kNoWeight},
     {"altered y of rem", kNoWeight},
     {"altered x of lifted", kNoWeight},
+    {"exchanged answer, charge", kOrder},
     {"exchanged arm, pass", kOrder},
     {"exchanged charge, pass", kOrder},
     {"exchanged destroy_begin, expire", kOrder},
@@ -94,6 +98,7 @@ constexpr Unjudged kUnjudged[] = {
     {"exchanged counts, thread_end", kOrder},
     {"exchanged counts, wake", kOrder},
     {"exchanged destroy_begin, pass", kOrder},
+    {"exchanged floor, out", kOrder},
     {"exchanged out, runner", kOrder},
 };
 
@@ -190,9 +195,14 @@ std::vector<std::byte> read(const fs::path& file) {
 class Mutations {
   public:
     Mutations(fs::path root, fs::path folder, unsigned count, std::uint64_t seed)
-        : root_(std::move(root)), folder_(std::move(folder)), count_(count), random_(seed) {}
+        : root_(std::move(root)), folder_(std::move(folder)), count_(count), seed_(seed) {}
 
     void damage(const testbench::Case& judged) {
+        // Draws of its own: a new case changes no other's.
+        std::seed_seq seeds(judged.name.begin(), judged.name.end());
+        std::uint32_t own = 0;
+        seeds.generate(&own, &own + 1);
+        random_.seed(seed_ ^ own);
         testbench::RunPlan plan{.judged = &judged,
                                 .port = testbench::Port::hosted,
                                 .harts = judged.harts[random_() % judged.harts.size()],
@@ -249,6 +259,7 @@ class Mutations {
     fs::path root_;
     fs::path folder_;
     unsigned count_;
+    std::uint64_t seed_;
     std::mt19937_64 random_;
     std::map<std::string, Rate> rates_;
     std::vector<std::string> missed_;

@@ -431,6 +431,10 @@ void Replayer::on_expire(std::uint64_t at, const TraceRecord& r) {
         reject("timer", fmt::format("an item due at {} is found at {}: it ends early", r.x, r.y),
                {at});
     }
+    if (r.id != 0) {
+        static_cast<void>(living(at, r.id));
+    }
+    tell(at, r.y);
     entry_.expiries.push_back(
         {.payer = r.id, .what = static_cast<TraceExpiry>(r.what), .place = at});
 }

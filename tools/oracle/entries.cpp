@@ -80,12 +80,24 @@ bool Replayer::may_unmask(std::uint32_t call) {
            call == static_cast<std::uint32_t>(abi::Call::reply_receive);
 }
 
+void Replayer::tell(std::uint64_t at, std::uint64_t time) {
+    if (time > entry_.told) {
+        entry_.told = time;
+        entry_.told_place = at;
+    }
+}
+
 void Replayer::on_leave(std::uint64_t at, const TraceRecord& r) {
     Hart& hart = harts_[entry_.hart];
     const auto how = static_cast<TraceLeave>(r.what);
     if (r.x < entry_.locked) {
         reject("time", fmt::format("entry {} ends before it took the lock", entry_.number),
                {entry_.place, at});
+    }
+    if (r.x < entry_.told) {
+        reject("time",
+               fmt::format("entry {} ends at {} and tells of {}", entry_.number, r.x, entry_.told),
+               {entry_.told_place, at});
     }
     if (entry_.cause != TraceCause::boot) {
         out_.section_longest = std::max(out_.section_longest, r.x - std::min(r.x, entry_.locked));

@@ -276,6 +276,10 @@ void Replayer::on_out(std::uint64_t at, const TraceRecord& r) {
         take(*budget);
         return;
     }
+    if (entry_.woke) {
+        reject("queue", fmt::format("budget {} leaves behind a wake of the same entry", r.id),
+               {entry_.last_wake, at});
+    }
     const bool descheduled = runs_here(*budget);
     if (descheduled) {
         deschedule(at, *budget);

@@ -160,6 +160,8 @@ struct Entry {
     bool first = false;         ///< of its hart
     bool thread_ended = false;  ///< its hart's thread had ended when it began
     bool counts_changed = false;
+    std::uint64_t told = 0;               ///< the latest time that one of its records tells
+    std::uint64_t told_place = kNowhere;  ///< of that record
     bool woke = false;
     bool left_queue = false;           ///< a budget left in the reconcile
     bool raised_behind_wakes = false;  ///< the reconcile is over, and with it its raise
@@ -315,6 +317,11 @@ class Replayer {
 
     static bool may_unmask(std::uint32_t call);
 
+    /// Whether this entry is a call that destroys budgets.
+    bool destroys() const;
+
+    /// A record of the entry tells of this time, which its leave may not precede.
+    void tell(std::uint64_t at, std::uint64_t time);
     void on_leave(std::uint64_t at, const TraceRecord& r);
 
     static std::uint64_t since(std::uint64_t to, std::uint64_t from);

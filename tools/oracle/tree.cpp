@@ -121,6 +121,14 @@ void Replayer::check_group(std::uint64_t group, Budget& budget, Debt want, const
     budget.last = at;
 }
 
+bool Replayer::destroys() const {
+    if (entry_.cause != TraceCause::call) {
+        return false;
+    }
+    const auto call = static_cast<abi::Call>(trace_.records[entry_.place].what >> 8);
+    return call == abi::Call::budget_destroy || call == abi::Call::budget_reap;
+}
+
 void Replayer::on_destroy_begin(std::uint64_t at, const TraceRecord& r) {
     Budget* top = living(at, r.id);
     if (top == nullptr) {
@@ -129,6 +137,12 @@ void Replayer::on_destroy_begin(std::uint64_t at, const TraceRecord& r) {
     if (destruction_.open) {
         reject("destruction", "a destruction begins within another", {destruction_.place, at});
     }
+    if (r.what != kByDeadline && !destroys()) {
+        reject("destruction",
+               fmt::format("budget {} is destroyed by no deadline and no call that destroys", r.id),
+               {entry_.place, at});
+    }
+    tell(at, r.x);
     destruction_ = {.open = true,
                     .top = index_of(*top),
                     .place = at,
@@ -212,6 +226,11 @@ void Replayer::on_destroy_end(std::uint64_t at, const TraceRecord& r) {
                {destruction_.place, at});
         return;
     }
+    if (r.x < trace_.records[destruction_.place].x) {
+        reject("time", fmt::format("the destruction of budget {} ends before it begins", r.id),
+               {destruction_.place, at});
+    }
+    tell(at, r.x);
     for (const std::size_t index : destruction_.subtree) {
         const Budget& budget = budgets_[index];
         if (budget.alive) {
