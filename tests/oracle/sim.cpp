@@ -6,6 +6,8 @@
 #include <optional>
 #include <stdexcept>
 
+#include "core/abi/calls.h"
+
 namespace ravelin::sim {
 
 namespace {
@@ -22,6 +24,7 @@ using U64 = std::uint64_t;
 constexpr U64 kTimebase = 10'000'000;
 constexpr U64 kNever = ~U64{0};
 constexpr U64 kSource = 11;
+constexpr auto kReceive = static_cast<std::uint16_t>(abi::Call::receive);
 constexpr int kSystem = 1;  ///< the budget that owns the device
 
 struct Budget {
@@ -757,9 +760,9 @@ class Machine {
             hart.kicked = false;
         }
         const int thread = hart.thread;
-        const std::uint16_t call = cause == TraceCause::call ? 0x10 : 0;
+        const std::uint16_t call = cause == TraceCause::call ? call_of(thread) : 0;
         begin(cause, when, call);
-        if (device_masked_ && cause == TraceCause::call) {
+        if (device_masked_ && call == kReceive) {
             device_masked_ = false;
             device_at_ = std::max(device_at_, now_);
         }
@@ -811,6 +814,14 @@ class Machine {
                                      : TraceCharge::expiry;
         }
         finish(how, payer, rest);
+    }
+
+    /// The number of the call that perform() makes: all that destroy nothing are receives.
+    std::uint16_t call_of(int thread) const {
+        const bool destroys = threads_[static_cast<std::size_t>(thread)].launcher &&
+                              step_ < plan_.script.size() &&
+                              std::holds_alternative<Destroy>(plan_.script[step_]);
+        return destroys ? static_cast<std::uint16_t>(abi::Call::budget_destroy) : kReceive;
     }
 
     /// The call the thread makes: a sleep, or the launcher's next step.
