@@ -293,6 +293,19 @@ TEST_F(Damage, TheWrongBudgetPaysForUserTime) {
     expect("charge", user);
 }
 
+// Under a name with no rule any budget could be made to pay for anything.
+TEST_F(Damage, TimeIsChargedAsZeroing) {
+    for (const TraceCharge was : {TraceCharge::user, TraceCharge::timer}) {
+        use(busy(1));
+        const std::size_t charge = find([&](std::size_t i) {
+            return is(at(i), TraceKind::charge) && at(i).what == static_cast<unsigned>(was) &&
+                   at(i).id != 0 && at(i).x > 1;
+        });
+        at(charge).what = static_cast<std::uint16_t>(TraceCharge::zeroing);
+        expect_among("charge", charge);
+    }
+}
+
 TEST_F(Damage, ThePickIsBilledToTheBudgetBefore) {
     use(busy(1));
     const std::size_t pick = find([&](std::size_t i) {
