@@ -46,10 +46,14 @@ struct Hart {
     Ticks armed = kNever;  ///< what the hart's timer is armed for
     u32 space = 0;         ///< the address space it has active; 0: none
 
-    std::atomic<u32> asked{0};  ///< a shootdown it has not answered: see object/shootdown.h
-    Ticks answer_from;          ///< when its last answer began
-    Ticks answer;               ///< and what it took
-    Ticks answered;             ///< ticks since its last entry that those who asked pay for
+    std::atomic<u32> asked{0};     ///< a shootdown it has not answered: see object/shootdown.h
+    FrameNumber zeroing;           ///< the frame it zeroes without the lock; {0}: none
+    Ticks zeroed;                  ///< when it had done so
+    Budget* zeroed_for = nullptr;  ///< who pays for an entry that found nothing but that it had
+
+    Ticks answer_from;  ///< when its last answer began
+    Ticks answer;       ///< and what it took
+    Ticks answered;     ///< ticks since its last entry that those who asked pay for
 };
 
 /// A range of one address space that other harts may not use any more.

@@ -32,6 +32,7 @@ enum class Row : u8 {
     idle,              ///< nobody
     interrupt,         ///< a device interrupt: its device's owner
     lost_claim,        ///< one that another hart had taken: nobody
+    zeroing,           ///< a frame zeroed by an idle hart: who paid when it was freed
     shootdown,         ///< an answer to a shootdown: the payer of the entry that asked
     count,
 };

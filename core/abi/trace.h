@@ -60,6 +60,9 @@ enum class TraceKind : std::uint8_t {
         26,  ///< x ticks waited, y sections ahead when the ticket was drawn; id the runner that pays
     // Threads.
     thread_end = 27,  ///< id its budget; x pid, y tid
+    freed =
+        33,  ///< x frames given back since the last of these; id who owes their zeroing, 0: nobody
+    zero = 34,  ///< this hart idles and zeroes a frame; id who pays; x who owed it
     answer =
         32,  ///< hart: one that answered this entry's shootdown; x the ticks it took, which this entry pays, y when it began
     // Devices.

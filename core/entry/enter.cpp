@@ -8,6 +8,7 @@
 #include "core/object/shootdown.h"
 #include "core/planted.h"
 #include "core/sched/sched.h"
+#include "core/sched/zeroing.h"
 #include "core/time/timers.h"
 
 namespace ravelin {
@@ -20,6 +21,7 @@ using planted::Row;
 namespace {
 
 Ticks wanted_timer(const Kernel& kernel, const Hart& hart) {
+    if (hart.zeroing.value != 0) return hart.since;  // it comes back for the next as soon as may be
     Ticks due = timers::due_for(kernel, hart);
     return hart.thread != nullptr && hart.slice_end < due ? hart.slice_end : due;
 }
@@ -154,12 +156,20 @@ Ticks take_lock(Kernel& kernel, Hart& hart, u32& ahead) {
 }
 
 Port::Context* leave_kernel(Kernel& kernel, Hart& hart) {
+    if (kernel.frames.freed() != 0) sched::owe_freed(kernel, hart, hart.payer);
     Port::Context* next = sched::leave(kernel, hart);
     kernel.port.work(hart.index, Work::leave, 1);
+    hart.zeroed_for = nullptr;
     if (next == nullptr) {
         Budget* nobody = nullptr;
-        sched::bill(kernel, hart, kernel.port.now(hart.index),
-                    planted::payer(Row::idle, nobody, kernel.root), TraceCharge::idle);
+        Budget* payer = sched::begin_zeroing(kernel, hart);
+        if (payer != nullptr) {
+            sched::bill(kernel, hart, kernel.port.now(hart.index),
+                        planted::payer(Row::zeroing, payer, nobody), TraceCharge::zeroing);
+        } else {
+            sched::bill(kernel, hart, kernel.port.now(hart.index),
+                        planted::payer(Row::idle, nobody, kernel.root), TraceCharge::idle);
+        }
     } else if (hart.slice_open || hart.payer != hart.runner || trace::kOn) {
         Ticks now = kernel.port.now(hart.index);
         Ticks from = planted::broken(planted::Rule::slice_from_return) ? hart.since : now;
@@ -187,6 +197,7 @@ Port::Context* leave_kernel(Kernel& kernel, Hart& hart) {
     kernel.lock.release(kernel.port, hart.index);
     if (!late.empty()) kernel.port.kick(hart.index, late);
     if (!planted::kArmUnderLock && arm) set_timer(kernel, hart, wanted);
+    if (hart.zeroing.value != 0) sched::zero_frame(kernel, hart);
     return next;
 }
 
@@ -206,6 +217,7 @@ namespace {
                  : hart.thread == nullptr ? Leave::gave_up
                                           : Leave::resumed;
     if (trap.kind == TrapKind::timer) hart.armed = {};
+    if (hart.zeroing.value != 0) sched::end_zeroing(kernel, hart);
 
     if constexpr (trace::kOn) {
         Budget* nobody = nullptr;
@@ -216,7 +228,11 @@ namespace {
                     TraceCharge::lock_wait);
         hart.answered = {};
     }
-    open_interval(kernel, hart, trap.kind, now);
+    if (hart.zeroed_for != nullptr && trap.kind == TrapKind::timer) {
+        sched::bill(kernel, hart, now, hart.zeroed_for, TraceCharge::zeroing);
+    } else {
+        open_interval(kernel, hart, trap.kind, now);
+    }
     bool expired = !kernel.payers.empty() && kernel.payers.first()->due <= now;
     bool preempted = false;
     if (expired) {

@@ -1,19 +1,17 @@
-// The free frames of RAM: one bit a frame under levels of summary bits, each of which says whether
-// the word below it has a free frame (R11, R12).
+// The free frames of RAM (R11, R12): those that were never used, one bit a frame under levels of summary
+// bits, each of which says whether the word below it has such a frame; and those that were given back, in
+// stacks: unclean ones by who pays for zeroing them, and clean ones.
 //
-// Rule: a frame is zeroed before anybody sees it. Backing a page, a table or an object costs no
-// search of RAM, however much of it is in use.
-// Invariant: a bit of a level is set exactly if its word in the level below is not zero; free() is
-// the number of set bits of the lowest level. The state lies in frames of RAM that are never free,
-// so it costs no memory of the kernel's own image.
+// Rule: a frame is zeroed before anybody sees it. Who idles takes an unclean frame out, zeroes it without the
+// lock and puts it among the clean. take prefers a clean one and zeroes only when there is none. Backing a page,
+// a table or an object costs no search of RAM, however much of it is in use.
+// Invariant: a bit of a level is set exactly if its word in the level below is not zero; a frame is in one set
+// or taken. The state lies in frames of RAM that are never free, so it costs no memory of the kernel's own
+// image. Links lie in the state and not in the frames: a user whose mapping is not flushed yet may still write
+// to a frame that was given back.
 // Bound: take, take_exact and give read and write one word a level (at most 4 levels for 64 GiB on
 // a 64-bit machine, 4 for 4 GiB on a 32-bit one) and look the frame up among the board's runs. init
-// writes whole words: a few instructions a frame.
-//
-// Frames that were zeroed ahead of time fit in as a second set of levels beside this one: give then
-// puts a frame into the set of unclean frames, whoever zeroes outside the lock moves it to the
-// clean set, and take prefers the clean set and zeroes only when that is empty. Nothing outside
-// this class sees the difference.
+// writes whole words: a few instructions a frame. At most one frame a hart is out to be zeroed.
 #pragma once
 
 #include <bit>
@@ -24,6 +22,20 @@
 #include "core/port.h"
 
 namespace ravelin {
+
+/// Frames that were given back, the latest first, by index.
+struct FrameStack {
+    u32 first = ~u32{0};
+    u32 last = ~u32{0};
+    u32 count = 0;
+};
+
+/// Frames whose zeroing one budget pays for: those freed while it paid.
+struct Unclean {
+    FrameStack frames;
+    Unclean* next = nullptr;  ///< of the ring of all that have any; null: it has none
+    Unclean* previous = nullptr;
+};
 
 class Frames {
   public:
@@ -65,20 +77,43 @@ class Frames {
         return init(port, facts, std::span<const RamRun>{});
     }
 
-    /// The lowest free frame, zeroed, or {0} if none is free.
+    /// A free frame, zeroed, or {0} if none is free: a clean one, else one given back, else the lowest of
+    /// those never used.
     FrameNumber take(Port& port);
 
-    /// Takes this frame as it is, not zeroed. False if it is no RAM or not free.
+    /// Takes this frame, which nobody ever had, as it is, not zeroed. False if it is no RAM or not free.
     bool take_exact(FrameNumber frame);
 
     /// Makes a taken frame free. The caller has removed every mapping of it, and makes the flush
     /// before the lock is released or another frame is taken.
     void give(FrameNumber frame);
 
-    /// Frames that take can give now.
-    u32 free() const { return free_; }
+    /// Frames given back that nobody owes the zeroing of yet.
+    u32 freed() const { return freed_.count; }
 
-    /// Frames that were ever free or held at init: what all budgets together may be charged.
+    /// The payer owes the zeroing of those; null: who takes them does.
+    void owe(Unclean* payer);
+
+    /// What `from` owes, `to` owes; null: who takes them does.
+    void move(Unclean& from, Unclean* to);
+
+    /// Who owes the zeroing of a frame, or null.
+    Unclean* owing() const { return owing_; }
+
+    /// Takes one of its frames out, to be zeroed without the lock.
+    FrameNumber take_out(Unclean& payer);
+
+    /// Puts a frame back that was taken out and zeroed.
+    void put_clean(FrameNumber frame);
+
+    /// Zeroes a frame that was taken or taken out. Needs no lock.
+    static void zero(Port& port, FrameNumber frame);
+
+    /// Frames that take can give now, those that are out included.
+    u32 free() const { return free_ + out_ - kMaxHarts; }
+
+    /// Frames that were ever free or held at init, less one a hart for what is out to be zeroed: what all
+    /// budgets together may be charged.
     u32 total() const { return total_; }
 
     /// Whether the frame is RAM of the board's runs, and not a device's.
@@ -94,6 +129,7 @@ class Frames {
 
   private:
     static constexpr u32 kNone = ~u32{0};
+    static constexpr u32 kNotGiven = kNone - 1;  ///< link of a frame that is in no stack
     static constexpr u32 kWordBits = std::numeric_limits<Word>::digits;
     static constexpr u32 kWordShift = kWordBits == 64 ? 6 : 5;
     /// Levels that cover every frame number a u32 holds.
@@ -110,6 +146,11 @@ class Frames {
         return (levels_[0][index / kWordBits] >> index % kWordBits & 1) != 0;
     }
     void remove(u32 index);
+    void push(FrameStack& stack, u32 index);
+    u32 pop(FrameStack& stack);
+    void splice(FrameStack& from, FrameStack& to);
+    void enlist(Unclean& payer);
+    void drop_if_empty(Unclean& payer);
 
     /// The frame's place among the frames of all runs, or kNone.
     u32 index_of(FrameNumber frame) const {
@@ -125,7 +166,13 @@ class Frames {
 
     std::span<const RamRun> runs_;
     Word* levels_[kMaxLevels] = {};
+    u32* links_ = nullptr;  ///< a frame's next in its stack
     u16* notes_ = nullptr;
+    FrameStack freed_;   ///< since the last owe
+    FrameStack unowed_;  ///< unclean, and nobody's to zero ahead of their use
+    FrameStack clean_;
+    Unclean* owing_ = nullptr;  ///< ring
+    u32 out_ = 0;               ///< taken out to be zeroed
     u32 level_count_ = 0;
     u32 free_ = 0;
     u32 total_ = 0;

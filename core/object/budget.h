@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/abi/limits.h"
+#include "core/memory/frames.h"
 #include "core/object/labels.h"
 #include "core/object/object.h"
 #include "core/stride/entity.h"
@@ -58,6 +59,8 @@ struct Budget {
     TimerNode deadline;
     TimerHeap timed;
     TimerNode earliest;
+
+    Unclean unclean;  ///< frames whose zeroing it pays for
 
     HandleSlot* stamped = nullptr;  ///< every handle stamped with it
     List<Process> processes;        ///< processes that run in it or whose PID still counts in it

@@ -4,6 +4,7 @@
 
 #include "core/assert.h"
 #include "core/planted.h"
+#include "core/sched/zeroing.h"
 #include "core/time/timers.h"
 
 namespace ravelin::sched {
@@ -355,7 +356,6 @@ void lift_and_remove(Kernel& kernel, Hart& self, Budget& dying, Budget* payer) {
     RAVELIN_ASSERT(dying.ready_pids.next(0) == Bits<1>::kNone);
     // What its harts ran until now is its own. Nothing raises the floor inside a destruction.
     Ticks now = kernel.port.now(self.index);
-    Ticks billed;
     for (u32 index = 0; index < kernel.hart_count; ++index) {
         Hart& hart = kernel.harts[index];
         if (hart.payer != &dying) continue;
@@ -368,16 +368,14 @@ void lift_and_remove(Kernel& kernel, Hart& self, Budget& dying, Budget* payer) {
                 kernel.ledger.bill_pending(ticks);
                 hart.pending += ticks;
             } else {
-                billed += ticks;
+                fold(kernel, dying, ticks);
+                trace_pass(kernel, self, TraceKind::pass, dying);
             }
         }
         set_payer(hart, payer, hart.reason);
     }
+    zeroing_lifts(kernel, dying, payer);
     if (!broken(Rule::dying_charged)) fold_harts(kernel, self, dying);
-    if (billed != Ticks{}) {
-        fold(kernel, dying, billed);
-        trace_pass(kernel, self, TraceKind::pass, dying);
-    }
     for (u32 index = 0; index < kernel.hart_count; ++index) {
         Hart& hart = kernel.harts[index];
         if (hart.runner != &dying) continue;
@@ -466,7 +464,8 @@ Port::Context* leave(Kernel& kernel, Hart& hart) {
     if (hart.thread == nullptr || hart.gives_up) {
         Budget* nobody = nullptr;
         bill(kernel, hart, kernel.port.now(hart.index),
-             planted::payer(Row::no_pick, nobody, kernel.root), TraceCharge::no_pick);
+             planted::payer(Row::no_pick, hart.zeroed_for, kernel.root),
+             hart.zeroed_for == nullptr ? TraceCharge::no_pick : TraceCharge::zeroing);
         if (!turn(kernel, hart)) {
             if (hart.runner != nullptr) deschedule(kernel, hart);
             hart.thread = nullptr;

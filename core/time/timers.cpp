@@ -6,6 +6,7 @@
 #include "core/object/destroy.h"
 #include "core/planted.h"
 #include "core/sched/sched.h"
+#include "core/sched/zeroing.h"
 
 namespace ravelin::timers {
 
@@ -135,6 +136,7 @@ bool expire(Kernel& kernel, Hart& hart, Ticks now) {
         auto reason = deadline ? abi::TraceCharge::destruction : abi::TraceCharge::expiry;
         // Wrong would be whom the entry interrupted.
         sched::set_payer(hart, planted::payer(item.row, item.payer, hart.runner), reason);
+        sched::owe_freed(kernel, hart, hart.payer);
         sched::bill(kernel, hart, kernel.port.now(hart.index),
                     planted::payer(planted::Row::rest, item.payer, hart.runner), reason);
     }

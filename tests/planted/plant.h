@@ -20,7 +20,8 @@ inline constexpr std::array kRowNames = {
     std::string_view("lock_wait"),  std::string_view("idle_wait"),
     std::string_view("pick"),       std::string_view("no_pick"),
     std::string_view("idle"),       std::string_view("interrupt"),
-    std::string_view("lost_claim"), std::string_view("shootdown"),
+    std::string_view("lost_claim"), std::string_view("zeroing"),
+    std::string_view("shootdown"),
 };
 static_assert(kRowNames.size() == static_cast<std::size_t>(Row::count));
 

@@ -37,6 +37,7 @@ PROBES = [
     ("sched-irq-wake", 1),
     ("irq-harts-lost", 2),
     ("smp-shootdown", 2),
+    ("sched-zero-billing", 2),
 ]
 
 # What a failure is called when the run itself, not the kernel's decisions, was found wrong.

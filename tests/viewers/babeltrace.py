@@ -21,7 +21,7 @@ KINDS = {1: "enter", 2: "leave", 3: "wake", 4: "requeue", 5: "out", 6: "pass", 7
          15: "entry_pass", 16: "reweigh", 17: "reweighed", 18: "rem", 19: "lift", 20: "lift_work",
          21: "lifted", 22: "destroy_begin", 23: "destroy_end", 24: "expire", 25: "arm",
          26: "lock_wait", 27: "thread_end", 28: "start", 29: "online", 30: "end", 31: "claim",
-         32: "answer"}
+         32: "answer", 33: "freed", 34: "zero"}
 LINE = re.compile(r"\[(\d+)\] \([^)]*\) (\w+): (.*)")
 FIELD = re.compile(r"(\w+) = (?:\( \"\w+\" : container = (\d+) \)|(\d+))")
 

@@ -186,6 +186,37 @@ void Replayer::on_charge(std::uint64_t at, const TraceRecord& r) {
     }
 }
 
+void Replayer::on_freed(std::uint64_t at, const TraceRecord& r) {
+    if (Budget* budget = r.id == 0 ? nullptr : living(at, r.id)) {
+        budget->unclean += r.x;
+    }
+}
+
+void Replayer::on_zero(std::uint64_t at, const TraceRecord& r) {
+    const auto owing = by_id_.find(r.x);
+    Budget* payer = living(at, r.id);
+    if (payer == nullptr) {
+        return;
+    }
+    if (owing == by_id_.end() || budgets_[owing->second].unclean == 0 || !pays_for(r.x, r.id)) {
+        reject("charge",
+               fmt::format("budget {} pays for zeroing a frame of budget {}, which owes none", r.id,
+                           r.x),
+               {at});
+        return;
+    }
+    --budgets_[owing->second].unclean;
+    entry_.zero = index_of(*payer);
+}
+
+void Replayer::lift_zeroing(std::size_t dying) {
+    const auto payer = payer_for(dying);
+    const std::uint64_t frames = std::exchange(budgets_[dying].unclean, 0);
+    if (payer) {
+        budgets_[*payer].unclean += frames;
+    }
+}
+
 void Replayer::on_answer(std::uint64_t at, const TraceRecord& r) {
     Hart& hart = harts_[r.hart];
     if (!entry_.open || r.hart == entry_.hart || r.y < entry_.locked || !hart.entered) {
@@ -211,6 +242,11 @@ void Replayer::on_charge_abroad(std::uint64_t at, const TraceRecord& r) {
         return;
     }
     budget->last_charge = at;
+    if (static_cast<TraceCharge>(r.what) == TraceCharge::zeroing) {
+        check_payer(at, r, TraceCharge::zeroing);
+        entry_.bills.push_back({.budget = index_of(*budget), .ticks = r.x, .place = at});
+        return;
+    }
     const bool runs = hart.runner == index_of(*budget);
     if (!hart.runner || !pays_for(budgets_[*hart.runner].id, r.id)) {
         reject("charge",
@@ -277,10 +313,14 @@ void Replayer::check_payer(std::uint64_t at, const TraceRecord& r, TraceCharge w
             owed = "no device interrupt";
         }
         break;
-    case TraceCharge::zeroing:
-        // Memory is zeroed in the section that hands it out, as part of its own time.
-        owed = "nothing";
+    case TraceCharge::zeroing: {
+        const auto payer = harts_[r.hart].zeroes_for;
+        if (!payer || !pays_for(budgets_[*payer].id, r.id)) {
+            owed =
+                payer ? fmt::format("budget {}", budgets_[*payer].id) : "no frame that was zeroed";
+        }
         break;
+    }
     case TraceCharge::timer: break;
     }
     if (!owed.empty()) {

@@ -59,6 +59,8 @@ std::string_view name_of(TraceKind kind) {
     case TraceKind::online: return "online";
     case TraceKind::claim: return "claim";
     case TraceKind::answer: return "answer";
+    case TraceKind::freed: return "freed";
+    case TraceKind::zero: return "zero";
     case TraceKind::end: return "end";
     }
     return "?";
@@ -167,6 +169,8 @@ std::string details(const abi::TraceRecord& r) {
     case TraceKind::thread_end: return fmt::format("thread {}.{}", r.x, r.y);
     case TraceKind::claim: return r.x == 0 ? std::string("lost") : fmt::format("source {}", r.x);
     case TraceKind::answer: return fmt::format("{} ticks from {}", r.x, r.y);
+    case TraceKind::freed: return fmt::format("{} frames", r.x);
+    case TraceKind::zero: return fmt::format("owed by b{}", r.x);
     case TraceKind::start: return fmt::format("at {} timebase {} harts {}", r.x, r.y, r.what);
     case TraceKind::online: return fmt::format("at {}", r.x);
     case TraceKind::end: return fmt::format("at {} behind {} records kind {}", r.x, r.y, r.what);

@@ -70,8 +70,10 @@ void Replayer::on_enter(std::uint64_t at, const TraceRecord& r) {
         }
     }
     hart.entered = true;
-    if (std::exchange(hart.idle, false)) {
-        end_idling(at, r.x);
+    if (hart.idle) {
+        const auto zeroes = [](const Hart& h) { return h.idle && h.zeroes_for; };
+        end_idling(at, r.x, std::any_of(harts_.begin(), harts_.end(), zeroes));
+        hart.idle = false;
     }
 }
 
@@ -129,6 +131,7 @@ void Replayer::on_leave(std::uint64_t at, const TraceRecord& r) {
     hart.charged = r.x;
     hart.answered = 0;
     hart.idle = r.id == 0;
+    hart.zeroes_for = entry_.zero;
     watch_idle(at, r);
     section_end_ = r.x;
     section_place_ = at;
@@ -153,12 +156,12 @@ void Replayer::check_lock_wait(std::uint64_t at) {
         entry_.lock_wait == kNowhere ? 0 : trace_.records[entry_.lock_wait].x;
     // What other entries pay for is paid, and what lies before the point up to which its time was charged
     // from another hart.
-    const std::uint64_t answered = harts_[entry_.hart].answered;
+    const Hart& hart = harts_[entry_.hart];
     const std::uint64_t paid =
-        entry_.first || waited == 0 ? 0
-        : answered != 0
-            ? answered
-            : since(std::min(harts_[entry_.hart].charged, entry_.locked), entry_.trapped);
+        entry_.first || waited == 0
+            ? 0
+            : since(std::min(hart.charged - hart.answered, entry_.locked), entry_.trapped) +
+                  hart.answered;
     if (charged != since(waited, paid)) {
         places.push_back(entry_.lock_wait);
         places.push_back(at);
@@ -351,16 +354,17 @@ void Replayer::watch_idle(std::uint64_t at, const TraceRecord& r) {
     }
 }
 
-void Replayer::end_idling(std::uint64_t at, std::uint64_t trapped) {
+void Replayer::end_idling(std::uint64_t at, std::uint64_t trapped, bool zeroes) {
     for (const Idled& idled : std::exchange(idled_, {})) {
-        judge_idling(at, idled, trapped);
+        judge_idling(at, idled, trapped, zeroes);
     }
 }
 
-void Replayer::judge_idling(std::uint64_t at, const Idled& idled, std::uint64_t end) {
+void Replayer::judge_idling(std::uint64_t at, const Idled& idled, std::uint64_t end, bool zeroes) {
     const std::uint64_t ticks = since(std::min(end, idled.until), idled.from);
     out_.idle_past_longest = std::max(out_.idle_past_longest, ticks);
-    if (options_.idle_ticks && ticks > *options_.idle_ticks) {
+    const std::uint64_t more = zeroes ? options_.zeroing_ticks : 0;
+    if (options_.idle_ticks && ticks > *options_.idle_ticks + more) {
         reject("idle",
                fmt::format(
                    "a hart idles for {} ticks and a queued budget has a thread that no hart runs",

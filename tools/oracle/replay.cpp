@@ -66,6 +66,8 @@ void Replayer::step(std::uint64_t at, const TraceRecord& r) {
     case TraceKind::thread_end: on_thread_end(r); break;
     case TraceKind::claim: on_claim(at, r); break;
     case TraceKind::answer: on_answer(at, r); break;
+    case TraceKind::freed: on_freed(at, r); break;
+    case TraceKind::zero: on_zero(at, r); break;
     case TraceKind::start: time_ = r.x; break;
     case TraceKind::online: on_online(at, r); break;
     case TraceKind::end: on_end(at, r); break;
@@ -111,7 +113,8 @@ bool Replayer::place_in_order(std::uint64_t at, const TraceRecord& r, TraceKind 
     }
     const bool abroad =
         kind == TraceKind::answer ||
-        (kind == TraceKind::charge && r.what == static_cast<std::uint16_t>(TraceCharge::user));
+        (kind == TraceKind::charge && (r.what == static_cast<std::uint16_t>(TraceCharge::user) ||
+                                       r.what == static_cast<std::uint16_t>(TraceCharge::zeroing)));
     if (r.entry != entry_.number || (r.hart != entry_.hart && !abroad)) {
         reject("structure",
                fmt::format("a record of entry {} on hart {} stands within entry {} of hart {}",
@@ -155,7 +158,7 @@ void Replayer::on_end(std::uint64_t at, const TraceRecord& r) {
     std::erase_if(idled_, [this](const Idled& idled) {
         return entry_.number - idled.entry <= trace_.head.harts;
     });
-    end_idling(at, r.x);
+    end_idling(at, r.x, false);
 }
 
 void Replayer::finish() {

@@ -33,8 +33,9 @@ struct Options {
     /// machine's clock is not the kernel's alone (host time, harts in turns) and it is reported only.
     std::optional<std::uint64_t> late_ticks;
     /// Ticks that a hart may idle past a thread that no hart runs, until it traps: one interrupt between
-    /// harts. Behind its trap it waits for the lock in turn. None: as above.
+    /// harts, and `zeroing_ticks` more if it zeroes a frame. Behind its trap it waits for the lock in turn. None: as above.
     std::optional<std::uint64_t> idle_ticks = std::nullopt;
+    std::uint64_t zeroing_ticks = 0;
     /// Findings kept; what is beyond is counted only.
     std::size_t max_findings = 20;
 };

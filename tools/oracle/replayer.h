@@ -79,6 +79,7 @@ struct Budget {
     std::uint64_t carve_due = 0;    ///< weight that a creation must still take from it
     std::uint64_t last = kNowhere;  ///< its last record that set the pass
     std::uint64_t last_charge = kNowhere;
+    std::uint64_t unclean = 0;  ///< frames whose zeroing it may owe
 };
 
 struct Hart {
@@ -94,6 +95,8 @@ struct Hart {
     std::uint64_t pending = 0;  ///< ticks charged to the runner and not folded
     std::uint64_t slice_end = 0;
     std::optional<std::size_t> run;
+    std::optional<std::size_t>
+        zeroes_for;     ///< who pays for the frame it zeroes, or did until this entry
     bool idle = false;  ///< it went idle at its last leave, and has not entered since
 };
 
@@ -170,6 +173,7 @@ struct Entry {
     std::vector<Expiry> expiries;
     std::vector<std::uint64_t> charges;  ///< places, of this hart's time
     std::vector<std::uint64_t> abroad;   ///< places of charges of other harts' user time
+    std::optional<std::size_t> zero;     ///< who pays for the frame its hart zeroes behind it
     std::uint64_t answers = 0;           ///< ticks of other harts' answers, which it pays for
     std::vector<Bill> bills;
     bool deadline_destroyed = false;
@@ -398,17 +402,26 @@ class Replayer {
     // --- work conservation ---
 
     /// An idle hart has trapped: what it idled past ends.
-    void end_idling(std::uint64_t at, std::uint64_t trapped);
+    void end_idling(std::uint64_t at, std::uint64_t trapped, bool zeroes);
 
     /// Behind each leave: does a hart idle past a thread that no hart runs?
     void watch_idle(std::uint64_t at, const TraceRecord& r);
 
     /// Holds a stretch to what one interrupt between harts may take.
-    void judge_idling(std::uint64_t at, const Idled& idled, std::uint64_t end);
+    void judge_idling(std::uint64_t at, const Idled& idled, std::uint64_t end, bool zeroes);
 
     // --- charges and folds ---
 
     void on_charge(std::uint64_t at, const TraceRecord& r);
+
+    /// Frames were freed while the budget paid.
+    void on_freed(std::uint64_t at, const TraceRecord& r);
+
+    /// This hart zeroes a frame from its leave to its next entry.
+    void on_zero(std::uint64_t at, const TraceRecord& r);
+
+    /// What a dying budget owes goes to who pays for its end.
+    void lift_zeroing(std::size_t dying);
 
     /// What another hart's answer to a shootdown took goes from its time to this entry's.
     void on_answer(std::uint64_t at, const TraceRecord& r);

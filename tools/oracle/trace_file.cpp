@@ -49,6 +49,8 @@ Meaning meaning_of(const abi::TraceRecord& record) {
     case TraceKind::destroy_begin: return {.y = false, .what = 1};
     case TraceKind::destroy_end:
     case TraceKind::top_up:
+    case TraceKind::freed:
+    case TraceKind::zero:
     case TraceKind::claim: return {.y = false};
     case TraceKind::floor:
     case TraceKind::answer: return {.id = false};

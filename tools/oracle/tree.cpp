@@ -158,6 +158,7 @@ void Replayer::on_destroy_begin(std::uint64_t at, const TraceRecord& r) {
 void Replayer::die(std::size_t index, std::uint64_t at) {
     Budget& budget = budgets_[index];
     budget.alive = false;
+    lift_zeroing(index_of(budget));
     out_.budgets[budget.info].ended = at;
     if (budget.parent) {
         std::erase(budgets_[*budget.parent].children, index);

@@ -23,6 +23,9 @@ constexpr std::uint64_t kLateOfSlice = 10;
 /// between the kernel's last look at the clock and its sending.
 constexpr std::uint64_t kIdleTicks = 20;
 
+/// Ticks that a frame takes to be zeroed there, at most.
+constexpr std::uint64_t kZeroingTicks = 46;
+
 const std::vector<std::string>& end_names() {
     static const std::vector<std::string> names = {"off", "reboot", "failed", "panic"};
     return names;
@@ -132,6 +135,7 @@ class Judge {
         if (plan_.port == Port::hosted && !plan_.host_clock) {
             options.late_ticks = trace.head.slice_ticks / kLateOfSlice;
             options.idle_ticks = kIdleTicks;
+            options.zeroing_ticks = kZeroingTicks;
         }
         const oracle::Replay replay = oracle::replay(trace, options);
         for (const oracle::Finding& finding : replay.findings) {

@@ -68,6 +68,8 @@ const std::vector<Event>& events() {
         {TraceKind::online, {{"time", From::x}}},
         {TraceKind::end, {{"time", From::x}, {"records", From::y}, {"how", From::what}}},
         {TraceKind::claim, {{"source", From::x}}},
+        {TraceKind::freed, {{"frames", From::x}}},
+        {TraceKind::zero, {{"owed_by", From::x}}},
         {TraceKind::answer, {{"ticks", From::x}, {"began", From::y}}},
     };
     return all;
