@@ -21,7 +21,6 @@ using planted::Row;
 namespace {
 
 Ticks wanted_timer(const Kernel& kernel, const Hart& hart) {
-    if (hart.zeroing.value != 0) return hart.since;  // it comes back for the next as soon as may be
     Ticks due = timers::due_for(kernel, hart);
     return hart.thread != nullptr && hart.slice_end < due ? hart.slice_end : due;
 }
@@ -127,8 +126,9 @@ void open_interval(Kernel& kernel, Hart& hart, TrapKind kind, Ticks now) {
         return sched::bill(kernel, hart, now, planted::payer(Row::fault, runner, nobody),
                            TraceCharge::fault);
     case TrapKind::timer:
-        return sched::bill(kernel, hart, now, planted::payer(Row::nothing, nobody, other),
-                           TraceCharge::nothing);
+        return sched::bill(kernel, hart, now, planted::payer(Row::nothing, hart.zeroed_for, other),
+                           hart.zeroed_for == nullptr ? TraceCharge::nothing
+                                                      : TraceCharge::zeroing);
     case TrapKind::external:
         return sched::bill(kernel, hart, now, planted::payer(Row::lost_claim, nobody, other),
                            TraceCharge::interrupt);
@@ -159,7 +159,6 @@ Port::Context* leave_kernel(Kernel& kernel, Hart& hart) {
     if (kernel.frames.freed() != 0) sched::owe_freed(kernel, hart, hart.payer);
     Port::Context* next = sched::leave(kernel, hart);
     kernel.port.work(hart.index, Work::leave, 1);
-    hart.zeroed_for = nullptr;
     if (next == nullptr) {
         Budget* nobody = nullptr;
         Budget* payer = sched::begin_zeroing(kernel, hart);
@@ -186,7 +185,9 @@ Port::Context* leave_kernel(Kernel& kernel, Hart& hart) {
         kernel.timers_moved = false;
         if (kernel.online > 1 && !kernel.payers.empty()) late = late_timers(kernel, hart);
     }
-    Ticks wanted = wanted_timer(kernel, hart);
+    // Who zeroes comes back as soon as may be.
+    Ticks wanted =
+        next == nullptr && hart.zeroing.value != 0 ? hart.since : wanted_timer(kernel, hart);
     bool arm = wanted != hart.armed;
     hart.armed = wanted;
     if (arm) kernel.trace.write(hart.index, TraceKind::arm, 0, wanted.value, 0);
@@ -197,7 +198,7 @@ Port::Context* leave_kernel(Kernel& kernel, Hart& hart) {
     kernel.lock.release(kernel.port, hart.index);
     if (!late.empty()) kernel.port.kick(hart.index, late);
     if (!planted::kArmUnderLock && arm) set_timer(kernel, hart, wanted);
-    if (hart.zeroing.value != 0) sched::zero_frame(kernel, hart);
+    if (next == nullptr && hart.zeroing.value != 0) sched::zero_frame(kernel, hart);
     return next;
 }
 
@@ -217,7 +218,7 @@ namespace {
                  : hart.thread == nullptr ? Leave::gave_up
                                           : Leave::resumed;
     if (trap.kind == TrapKind::timer) hart.armed = {};
-    if (hart.zeroing.value != 0) sched::end_zeroing(kernel, hart);
+    if (hart.idle && hart.zeroing.value != 0) sched::end_zeroing(kernel, hart);
 
     if constexpr (trace::kOn) {
         Budget* nobody = nullptr;
@@ -228,11 +229,7 @@ namespace {
                     TraceCharge::lock_wait);
         hart.answered = {};
     }
-    if (hart.zeroed_for != nullptr && trap.kind == TrapKind::timer) {
-        sched::bill(kernel, hart, now, hart.zeroed_for, TraceCharge::zeroing);
-    } else {
-        open_interval(kernel, hart, trap.kind, now);
-    }
+    open_interval(kernel, hart, trap.kind, now);
     bool expired = !kernel.payers.empty() && kernel.payers.first()->due <= now;
     bool preempted = false;
     if (expired) {

@@ -477,6 +477,7 @@ Port::Context* leave(Kernel& kernel, Hart& hart) {
         }
         hart.gives_up = false;
         bool was_idle = hart.idle;
+        if (was_idle) hart.zeroed_for = nullptr;
         hart.idle = hart.thread == nullptr;
         if (hart.idle) {
             kernel.idle |= HartMask::of(hart.index).bits;

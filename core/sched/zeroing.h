@@ -13,20 +13,20 @@
 namespace ravelin::sched {
 
 /// Those who pay owe the zeroing of what was freed since the last call: `payer`, or who pays for its end.
-void owe_freed(Kernel& kernel, Hart& hart, Budget* payer);
+[[gnu::noinline]] void owe_freed(Kernel& kernel, Hart& hart, Budget* payer);
 
 /// The frames a dying budget owes the zeroing of go to who pays for its end, and so does the entry of a hart
 /// that zeroed one. Null: nobody pays, and who takes them zeroes them.
-void zeroing_lifts(Kernel& kernel, Budget& dying, Budget* payer);
+[[gnu::noinline]] void zeroing_lifts(Kernel& kernel, Budget& dying, Budget* payer);
 
 /// The hart has nothing to run: takes an unclean frame out for it. Returns who pays for zeroing it, or null if there
 /// is none.
-Budget* begin_zeroing(Kernel& kernel, Hart& hart);
+[[gnu::noinline]] Budget* begin_zeroing(Kernel& kernel, Hart& hart);
 
 /// Zeroes the frame. Without the lock.
-void zero_frame(Kernel& kernel, Hart& hart);
+[[gnu::noinline]] void zero_frame(Kernel& kernel, Hart& hart);
 
 /// The hart has the lock again: bills what the frame took, and puts it back.
-void end_zeroing(Kernel& kernel, Hart& hart);
+[[gnu::noinline]] void end_zeroing(Kernel& kernel, Hart& hart);
 
 }  // namespace ravelin::sched

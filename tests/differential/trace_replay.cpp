@@ -179,7 +179,9 @@ class TraceReplay {
 
     void pass(const TraceRecord& r) {
         const unsigned hart = hart_of(r);
-        if (destroying_ || prepares(at_)) {
+        if (destroying_ && billed_ == r.id) {
+            billed_ = 0;
+        } else if (destroying_ || prepares(at_)) {
             // Part of the lift, creation or weight change that follows.
             compare();
             grouped_ = true;

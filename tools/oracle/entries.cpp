@@ -154,6 +154,12 @@ void Replayer::check_lock_wait(std::uint64_t at) {
     }
     const std::uint64_t waited =
         entry_.lock_wait == kNowhere ? 0 : trace_.records[entry_.lock_wait].x;
+    if (entry_.lock_wait == kNowhere && entry_.locked != entry_.trapped) {
+        reject("lock",
+               fmt::format("hart {} trapped at {}, waited for nobody and took the lock at {}",
+                           entry_.hart, entry_.trapped, entry_.locked),
+               {entry_.place, at});
+    }
     // What other entries pay for is paid, and what lies before the point up to which its time was charged
     // from another hart.
     const Hart& hart = harts_[entry_.hart];
