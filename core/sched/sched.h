@@ -86,4 +86,7 @@ inline void check_ledger(const Kernel&, Ticks) {}
 /// says what it resumes.
 Port::Context* leave(Kernel& kernel, Hart& hart);
 
+/// Those who pay owe the zeroing of what was freed since the last call (sched/zeroing.h): `payer`, or who pays for its end.
+[[gnu::noinline]] void owe_freed(Kernel& kernel, Hart& hart, Budget* payer);
+
 }  // namespace ravelin::sched

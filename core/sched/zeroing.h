@@ -12,9 +12,6 @@
 
 namespace ravelin::sched {
 
-/// Those who pay owe the zeroing of what was freed since the last call: `payer`, or who pays for its end.
-[[gnu::noinline]] void owe_freed(Kernel& kernel, Hart& hart, Budget* payer);
-
 /// The frames a dying budget owes the zeroing of go to who pays for its end, and so does the entry of a hart
 /// that zeroed one. Null: nobody pays, and who takes them zeroes them.
 [[gnu::noinline]] void zeroing_lifts(Kernel& kernel, Budget& dying, Budget* payer);

@@ -6,7 +6,6 @@
 #include "core/object/destroy.h"
 #include "core/planted.h"
 #include "core/sched/sched.h"
-#include "core/sched/zeroing.h"
 
 namespace ravelin::timers {
 
