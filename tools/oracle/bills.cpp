@@ -23,6 +23,7 @@ void Replayer::check_conservation(std::uint64_t at, const TraceRecord& r) {
         since(entry_.trapped + (entry_.lock_wait == kNowhere ? 0 : hart.answered), from);
     std::uint64_t before_trap = 0;
     std::uint64_t all = 0;
+    std::uint64_t zeroing = 0;
     for (const std::uint64_t place : entry_.charges) {
         const TraceRecord& charge = trace_.records[place];
         const auto what = static_cast<TraceCharge>(charge.what);
@@ -30,6 +31,7 @@ void Replayer::check_conservation(std::uint64_t at, const TraceRecord& r) {
         if (what == TraceCharge::user || what == TraceCharge::idle) {
             before_trap += charge.x;
         }
+        zeroing += what == TraceCharge::zeroing ? charge.x : 0;
     }
     Places places = entry_.charges;
     places.insert(places.begin(), entry_.place);
@@ -38,7 +40,8 @@ void Replayer::check_conservation(std::uint64_t at, const TraceRecord& r) {
         reject("conservation",
                fmt::format("{} ticks passed on hart {} and {} are charged", owed, entry_.hart, all),
                places);
-    } else if (before_trap != early) {
+    } else if (before_trap > early ||
+               early - before_trap > (hart.zeroes_for ? zeroing : 0)) {
         reject("conservation",
                fmt::format("{} ticks passed before the trap on hart {} and {} are charged", early,
                            entry_.hart, before_trap),
