@@ -95,8 +95,14 @@ void trace_enter(Kernel& kernel, Hart& hart, const Trap& trap, Ticks trapped, Ti
 // answered (`expired`).
 void answer(Kernel& kernel, Hart& hart, const Trap& trap, Ticks now, bool expired) {
     switch (trap.kind) {
-    case TrapKind::call: dispatch_call(kernel, hart, *hart.thread); break;
-    case TrapKind::fault: fault(kernel, hart, trap); break;
+    case TrapKind::call:
+        dispatch_call(kernel, hart, *hart.thread);
+        if (kernel.frames.freed() != 0) sched::owe_freed(kernel, hart, hart.payer);
+        break;
+    case TrapKind::fault:
+        fault(kernel, hart, trap);
+        if (kernel.frames.freed() != 0) sched::owe_freed(kernel, hart, hart.payer);
+        break;
     case TrapKind::timer:
         if (hart.thread != nullptr && now >= hart.slice_end) {
             Budget* nobody = nullptr;
@@ -126,9 +132,8 @@ void open_interval(Kernel& kernel, Hart& hart, TrapKind kind, Ticks now) {
         return sched::bill(kernel, hart, now, planted::payer(Row::fault, runner, nobody),
                            TraceCharge::fault);
     case TrapKind::timer:
-        return sched::bill(kernel, hart, now, planted::payer(Row::nothing, hart.zeroed_for, other),
-                           hart.zeroed_for == nullptr ? TraceCharge::nothing
-                                                      : TraceCharge::zeroing);
+        return sched::bill(kernel, hart, now, planted::payer(Row::nothing, nobody, other),
+                           TraceCharge::nothing);
     case TrapKind::external:
         return sched::bill(kernel, hart, now, planted::payer(Row::lost_claim, nobody, other),
                            TraceCharge::interrupt);
@@ -147,6 +152,20 @@ void set_timer(Kernel& kernel, Hart& hart, Ticks wanted) {
     }
 }
 
+// The hart has nothing to run: it zeroes a frame, if there is one to be, and idles.
+[[gnu::noinline, gnu::cold]] void go_idle(Kernel& kernel, Hart& hart) {
+    Budget* nobody = nullptr;
+    Budget* payer = sched::begin_zeroing(kernel, hart);
+    Ticks now = kernel.port.now(hart.index);
+    if (payer != nullptr) {
+        sched::bill(kernel, hart, now, planted::payer(Row::zeroing, payer, nobody),
+                    TraceCharge::zeroing);
+    } else {
+        sched::bill(kernel, hart, now, planted::payer(Row::idle, nobody, kernel.root),
+                    TraceCharge::idle);
+    }
+}
+
 }  // namespace
 
 Ticks take_lock(Kernel& kernel, Hart& hart, u32& ahead) {
@@ -156,19 +175,10 @@ Ticks take_lock(Kernel& kernel, Hart& hart, u32& ahead) {
 }
 
 Port::Context* leave_kernel(Kernel& kernel, Hart& hart) {
-    if (kernel.frames.freed() != 0) sched::owe_freed(kernel, hart, hart.payer);
     Port::Context* next = sched::leave(kernel, hart);
     kernel.port.work(hart.index, Work::leave, 1);
     if (next == nullptr) {
-        Budget* nobody = nullptr;
-        Budget* payer = sched::begin_zeroing(kernel, hart);
-        if (payer != nullptr) {
-            sched::bill(kernel, hart, kernel.port.now(hart.index),
-                        planted::payer(Row::zeroing, payer, nobody), TraceCharge::zeroing);
-        } else {
-            sched::bill(kernel, hart, kernel.port.now(hart.index),
-                        planted::payer(Row::idle, nobody, kernel.root), TraceCharge::idle);
-        }
+        go_idle(kernel, hart);
     } else if (hart.slice_open || hart.payer != hart.runner || trace::kOn) {
         Ticks now = kernel.port.now(hart.index);
         Ticks from = planted::broken(planted::Rule::slice_from_return) ? hart.since : now;
@@ -230,6 +240,8 @@ namespace {
         hart.answered = {};
     }
     open_interval(kernel, hart, trap.kind, now);
+    if (hart.zeroed_for != nullptr && trap.kind == TrapKind::timer)
+        sched::set_payer(hart, hart.zeroed_for, TraceCharge::zeroing);
     bool expired = !kernel.payers.empty() && kernel.payers.first()->due <= now;
     bool preempted = false;
     if (expired) {

@@ -87,6 +87,6 @@ inline void check_ledger(const Kernel&, Ticks) {}
 Port::Context* leave(Kernel& kernel, Hart& hart);
 
 /// Those who pay owe the zeroing of what was freed since the last call (sched/zeroing.h): `payer`, or who pays for its end.
-[[gnu::noinline]] void owe_freed(Kernel& kernel, Hart& hart, Budget* payer);
+[[gnu::noinline, gnu::cold]] void owe_freed(Kernel& kernel, Hart& hart, Budget* payer);
 
 }  // namespace ravelin::sched

@@ -14,16 +14,16 @@ namespace ravelin::sched {
 
 /// The frames a dying budget owes the zeroing of go to who pays for its end, and so does the entry of a hart
 /// that zeroed one. Null: nobody pays, and who takes them zeroes them.
-[[gnu::noinline]] void zeroing_lifts(Kernel& kernel, Budget& dying, Budget* payer);
+[[gnu::noinline, gnu::cold]] void zeroing_lifts(Kernel& kernel, Budget& dying, Budget* payer);
 
 /// The hart has nothing to run: takes an unclean frame out for it. Returns who pays for zeroing it, or null if there
 /// is none.
-[[gnu::noinline]] Budget* begin_zeroing(Kernel& kernel, Hart& hart);
+[[gnu::noinline, gnu::cold]] Budget* begin_zeroing(Kernel& kernel, Hart& hart);
 
 /// Zeroes the frame. Without the lock.
-[[gnu::noinline]] void zero_frame(Kernel& kernel, Hart& hart);
+[[gnu::noinline, gnu::cold]] void zero_frame(Kernel& kernel, Hart& hart);
 
 /// The hart has the lock again: bills what the frame took, and puts it back.
-[[gnu::noinline]] void end_zeroing(Kernel& kernel, Hart& hart);
+[[gnu::noinline, gnu::cold]] void end_zeroing(Kernel& kernel, Hart& hart);
 
 }  // namespace ravelin::sched
