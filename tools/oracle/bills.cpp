@@ -40,8 +40,7 @@ void Replayer::check_conservation(std::uint64_t at, const TraceRecord& r) {
         reject("conservation",
                fmt::format("{} ticks passed on hart {} and {} are charged", owed, entry_.hart, all),
                places);
-    } else if (before_trap > early ||
-               early - before_trap > (hart.zeroes_for ? zeroing : 0)) {
+    } else if (before_trap > early || early - before_trap > (hart.zeroes_for ? zeroing : 0)) {
         reject("conservation",
                fmt::format("{} ticks passed before the trap on hart {} and {} are charged", early,
                            entry_.hart, before_trap),

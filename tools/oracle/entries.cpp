@@ -71,8 +71,7 @@ void Replayer::on_enter(std::uint64_t at, const TraceRecord& r) {
     }
     hart.entered = true;
     if (hart.idle) {
-        const auto zeroes = [](const Hart& h) { return h.idle && h.zeroes_for; };
-        end_idling(at, r.x, std::any_of(harts_.begin(), harts_.end(), zeroes));
+        end_idling(at, r.x);
         hart.idle = false;
     }
 }
@@ -360,7 +359,9 @@ void Replayer::watch_idle(std::uint64_t at, const TraceRecord& r) {
     }
 }
 
-void Replayer::end_idling(std::uint64_t at, std::uint64_t trapped, bool zeroes) {
+void Replayer::end_idling(std::uint64_t at, std::uint64_t trapped) {
+    const bool zeroes = std::any_of(harts_.begin(), harts_.end(),
+                                    [](const Hart& h) { return h.idle && h.zeroes_for; });
     for (const Idled& idled : std::exchange(idled_, {})) {
         judge_idling(at, idled, trapped, zeroes);
     }

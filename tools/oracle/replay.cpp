@@ -158,7 +158,7 @@ void Replayer::on_end(std::uint64_t at, const TraceRecord& r) {
     std::erase_if(idled_, [this](const Idled& idled) {
         return entry_.number - idled.entry <= trace_.head.harts;
     });
-    end_idling(at, r.x, false);
+    end_idling(at, r.x);
 }
 
 void Replayer::finish() {

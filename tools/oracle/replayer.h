@@ -402,7 +402,7 @@ class Replayer {
     // --- work conservation ---
 
     /// An idle hart has trapped: what it idled past ends.
-    void end_idling(std::uint64_t at, std::uint64_t trapped, bool zeroes);
+    void end_idling(std::uint64_t at, std::uint64_t trapped);
 
     /// Behind each leave: does a hart idle past a thread that no hart runs?
     void watch_idle(std::uint64_t at, const TraceRecord& r);

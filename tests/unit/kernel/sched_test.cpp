@@ -1,6 +1,10 @@
 // The scheduler's rarer turns in a whole kernel: payers that die, budgets that lose their last thread to
 // another's end, and the end of root itself.
+#include <utility>
+
 #include "core/object/shootdown.h"
+#include "core/sched/sched.h"
+#include "core/sched/zeroing.h"
 #include "tests/unit/kernel/machine.h"
 
 namespace ravelin::test {
@@ -25,6 +29,52 @@ TEST(Scheduling, RootCanEnd) {
     EXPECT_EQ(machine.running[0], nullptr);
     EXPECT_EQ(machine.kernel.root, nullptr);
     EXPECT_TRUE(machine.kernel.queue.empty());
+}
+
+// A budget maps a page, gives it back and sleeps: the hart that idles has its frame to zero.
+void free_a_frame_and_idle(Machine& machine) {
+    machine.call(abi::Call::receive, {0, kForEver, kForEver});
+    const u64 page = machine.record_page();
+    machine.call(abi::Call::unmap, {page, kPageSize});
+    machine.call(abi::Call::receive, {0, kForEver, kForEver});
+    ASSERT_EQ(machine.running[0], nullptr);
+    ASSERT_NE(machine.kernel.harts[0].zeroing.value, 0u);
+}
+
+TEST(Zeroing, IsPaidByWhoFreedTheFrame) {
+    Machine machine;
+    machine.spawn(abi::kBootUsers, 100);
+    machine.port.cost[static_cast<unsigned>(Work::frame)] = Ticks{500};
+    free_a_frame_and_idle(machine);
+    const FrameNumber frame = machine.kernel.harts[0].zeroing;
+    Budget& payer = *machine.kernel.harts[0].payer;
+    EXPECT_EQ(payer.weight_limit, 100u);
+    const U128 before = payer.entity.pass;
+    machine.fire_timer();
+    EXPECT_GE((payer.entity.pass.minus(before)).low, 500u * stride::kStride / 100);
+    EXPECT_EQ(machine.kernel.frames.take(machine.port).value, frame.value) << "it is clean";
+}
+
+TEST(Zeroing, OfAPayerThatADeadlineDestroysIsItsParents) {
+    Machine machine;
+    machine.spawn(abi::kBootUsers, 100, 0, 5'000);
+    free_a_frame_and_idle(machine);
+    const U128 before = machine.kernel.users->entity.pass;
+    machine.port.clock = Ticks{1'000'000};
+    machine.fire_timer();
+    EXPECT_GT(machine.kernel.users->entity.pass, before);
+    EXPECT_EQ(machine.kernel.harts[0].zeroed_for, nullptr);
+}
+
+TEST(Zeroing, IsNobodysWhileNoWeightIsLeft) {
+    Machine machine;
+    Kernel& kernel = machine.kernel;
+    kernel.frames.give(kernel.frames.take(machine.port));
+    kernel.frames.owe(&kernel.root->unclean);
+    const u32 carved = std::exchange(kernel.root->weight_carved, kernel.root->weight_limit);
+    EXPECT_EQ(sched::begin_zeroing(kernel, kernel.harts[0]), nullptr);
+    EXPECT_EQ(kernel.frames.owing(), nullptr);
+    kernel.root->weight_carved = carved;
 }
 
 TEST(Scheduling, ADeadlineBelowAWeightlessParentIsPaidAbove) {
