@@ -86,7 +86,7 @@ inline void check_ledger(const Kernel&, Ticks) {}
 /// says what it resumes.
 Port::Context* leave(Kernel& kernel, Hart& hart);
 
-/// Those who pay owe the zeroing of what was freed since the last call (sched/zeroing.h): `payer`, or who pays for its end.
+/// `payer`, or who pays for its end, owes the zeroing of the frames that were freed since the last call (zeroing.h).
 [[gnu::noinline, gnu::cold]] void owe_freed(Kernel& kernel, Hart& hart, Budget* payer);
 
 }  // namespace ravelin::sched
