@@ -160,7 +160,10 @@ Status Tree::check_structure() noexcept {
             if (properties_over) return Status::bad_structure;
             break;
         case kFinish: return depth == 0 && rooted ? Status::ok : Status::bad_structure;
-        default: break;
+        default:
+            // Nothing but the end stands behind the root's.
+            if (depth == 0 && rooted) return Status::bad_structure;
+            break;
         }
     }
 }
