@@ -128,6 +128,29 @@ void charge(Kernel& kernel, Hart& hart, Budget& budget, Ticks ticks) {
     trace_effects(kernel, hart);
 }
 
+// The open intervals of all harts that the budget pays for are billed until now; from here on `payer` pays.
+[[gnu::noinline]] void stop_paying(Kernel& kernel, Hart& self, Budget& budget, Budget* payer) {
+    Ticks now = kernel.port.now(self.index);
+    for (u32 index = 0; index < kernel.hart_count; ++index) {
+        Hart& hart = kernel.harts[index];
+        if (hart.payer != &budget) continue;
+        if (now > hart.since) {
+            Ticks ticks = now - hart.since;
+            hart.since = now;
+            hart.answered = {};
+            trace_charge(kernel, hart, ticks);
+            if (hart.runner == &budget) {
+                kernel.ledger.bill_pending(ticks);
+                hart.pending += ticks;
+            } else {
+                fold(kernel, budget, ticks);
+                trace_pass(kernel, self, TraceKind::pass, budget);
+            }
+        }
+        set_payer(hart, payer, hart.reason);
+    }
+}
+
 [[gnu::noinline]] void deschedule(Kernel& kernel, Hart& hart) {
     Budget& budget = *hart.runner;
     Thread* thread = hart.thread;
@@ -339,6 +362,8 @@ void reweigh(Kernel& kernel, Hart& self, Budget& budget) {
     u32 weight = budget.free_weight();
     if (weight == budget.entity.weight) return;
     if (!broken(Rule::fold_before_reweigh)) fold_pending(kernel, self, budget);
+    // Without weight nothing can be charged. It runs nowhere, but may pay for a frame or for the end of another.
+    if (weight == 0) stop_paying(kernel, self, budget, payer_for(&budget));
     kernel.trace.write(self.index, TraceKind::reweigh, budget.head.id, budget.entity.weight,
                        weight);
     kernel.queue.reweigh(budget.entity, weight);
@@ -355,25 +380,7 @@ Budget* payer_for(Budget* budget) {
 void lift_and_remove(Kernel& kernel, Hart& self, Budget& dying, Budget* payer) {
     RAVELIN_ASSERT(dying.ready_pids.next(0) == Bits<1>::kNone);
     // What its harts ran until now is its own. Nothing raises the floor inside a destruction.
-    Ticks now = kernel.port.now(self.index);
-    for (u32 index = 0; index < kernel.hart_count; ++index) {
-        Hart& hart = kernel.harts[index];
-        if (hart.payer != &dying) continue;
-        if (now > hart.since) {
-            Ticks ticks = now - hart.since;
-            hart.since = now;
-            hart.answered = {};
-            trace_charge(kernel, hart, ticks);
-            if (hart.runner == &dying) {
-                kernel.ledger.bill_pending(ticks);
-                hart.pending += ticks;
-            } else {
-                fold(kernel, dying, ticks);
-                trace_pass(kernel, self, TraceKind::pass, dying);
-            }
-        }
-        set_payer(hart, payer, hart.reason);
-    }
+    stop_paying(kernel, self, dying, payer);
     zeroing_lifts(kernel, dying, payer);
     if (!broken(Rule::dying_charged)) fold_harts(kernel, self, dying);
     for (u32 index = 0; index < kernel.hart_count; ++index) {

@@ -179,14 +179,12 @@ class TraceReplay {
 
     void pass(const TraceRecord& r) {
         const unsigned hart = hart_of(r);
-        if (destroying_ && billed_ == r.id) {
+        if (billed_ == r.id) {
             billed_ = 0;
         } else if (destroying_ || prepares(at_)) {
             // Part of the lift, creation or weight change that follows.
             compare();
             grouped_ = true;
-        } else if (billed_ == r.id) {
-            billed_ = 0;
         } else if (model_.runner(hart) == r.id) {
             deschedule(hart, r.id);
         }

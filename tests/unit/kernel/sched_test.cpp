@@ -66,6 +66,27 @@ TEST(Zeroing, OfAPayerThatADeadlineDestroysIsItsParents) {
     EXPECT_EQ(machine.kernel.harts[0].zeroed_for, nullptr);
 }
 
+// A budget whose process has ended owes a frame; while a hart zeroes it, all of its weight goes to a child.
+TEST(Zeroing, OfAPayerThatGivesItsWeightAwayIsItsParents) {
+    Machine machine(2);
+    machine.running[1] = hart_online(machine.kernel, HartIndex{1});
+    const u64 scope = machine.spawn(abi::kBootUsers, 100, 0, abi::kForever, 64, 2);
+    machine.port.cost[static_cast<unsigned>(Work::frame)] = Ticks{500};
+    machine.trap({.kind = TrapKind::kick}, 1);
+    ASSERT_NE(machine.running[1], nullptr) << "the other hart has the child";
+    machine.call(abi::Call::process_exit, {0}, 1);
+    ASSERT_EQ(machine.running[1], nullptr);
+    Hart& zeroes = machine.kernel.harts[1];
+    ASSERT_NE(zeroes.zeroing.value, 0u);
+    Budget& payer = *zeroes.payer;
+    ASSERT_EQ(payer.weight_limit, 100u);
+    machine.spawn(scope, 100, 0, abi::kForever, 16, 1);
+    EXPECT_EQ(payer.free_weight(), 0u);
+    EXPECT_EQ(zeroes.payer, machine.kernel.users);
+    machine.port.clock += Ticks{1'000};
+    machine.trap({.kind = TrapKind::timer}, 1);
+}
+
 TEST(Zeroing, IsNobodysWhileNoWeightIsLeft) {
     Machine machine;
     Kernel& kernel = machine.kernel;
