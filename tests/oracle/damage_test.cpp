@@ -809,6 +809,15 @@ TEST_F(Damage, CountsDisagreeWithTheHarts) {
     expect("queue", counts);
 }
 
+TEST_F(Damage, TwoThreadsBecomeReadyAtOnce) {
+    use(busy(1));
+    const std::size_t counts = find([&](std::size_t i) {
+        return is(at(i), TraceKind::counts) && is(at(i + 1), TraceKind::wake);
+    });
+    ++at(counts).x;
+    expect("queue", counts);
+}
+
 TEST_F(Damage, AThreadThatEndedRunsOn) {
     use(busy(1));
     const std::size_t runner = find(TraceKind::runner);
@@ -921,6 +930,17 @@ TEST_F(Damage, ADyingBudgetIsForgotten) {
     for (int i = 0; i < 4; ++i) {
         erase(lift);  // lift, lift_work, lifted, rem
     }
+    expect("destruction", lift);
+}
+
+TEST_F(Damage, ADestroyedBudgetsThreadGoesOnWaiting) {
+    use(busy(1));
+    const std::size_t counts = find([&](std::size_t i) {
+        return is(at(i), TraceKind::counts) && is(at(i + 1), TraceKind::thread_end) &&
+               at(i).x == 0 && at(i).y == 0;
+    });
+    const std::size_t lift = in_entry(counts, TraceKind::lift);
+    erase(counts);
     expect("destruction", lift);
 }
 

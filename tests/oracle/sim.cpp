@@ -418,6 +418,9 @@ class Machine {
         }
         for (Thread& t : threads_) {
             if (t.alive && below(t.budget, top)) {
+                if (t.ready && t.hart < 0) {
+                    count(at(t.budget), -1, 0);
+                }
                 t.alive = t.ready = false;
                 t.wakes_at = kNever;
                 emit(TraceKind::thread_end, at(t.budget).id, t.pid, t.tid);

@@ -411,7 +411,7 @@ void Replayer::compare_counts_of(const Budget& budget) {
 void Replayer::check_change(std::uint64_t at, const TraceRecord& r, const Budget& budget) {
     bool good = false;
     if (r.y == budget.running) {
-        good = r.x != budget.waiting;
+        good = r.x + 1 == budget.waiting || r.x == budget.waiting + 1;
     } else if (r.y == budget.running + 1) {
         good = runs_here(budget) && entry_.pick != kNowhere && r.x + 1 == budget.waiting;
     } else if (r.y + 1 == budget.running) {

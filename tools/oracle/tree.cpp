@@ -157,8 +157,13 @@ void Replayer::on_destroy_begin(std::uint64_t at, const TraceRecord& r) {
 
 void Replayer::die(std::size_t index, std::uint64_t at) {
     Budget& budget = budgets_[index];
+    if (budget.waiting != 0) {
+        reject("destruction",
+               fmt::format("budget {} ends with {} threads waiting", budget.id, budget.waiting),
+               {budget.last, at});
+    }
     budget.alive = false;
-    lift_zeroing(index_of(budget));
+    lift_zeroing(index);
     out_.budgets[budget.info].ended = at;
     if (budget.parent) {
         std::erase(budgets_[*budget.parent].children, index);
