@@ -58,13 +58,14 @@ enum class TraceKind : std::uint8_t {
     // Several harts.
     lock_wait =
         26,  ///< x ticks waited, y sections ahead when the ticket was drawn; id the runner that pays
-    // Threads.
-    thread_end = 27,  ///< id its budget; x pid, y tid
+    answer =
+        32,  ///< hart: one that answered this entry's shootdown; x the ticks it took, which this entry pays, y when it began
+    // Memory.
     freed =
         33,  ///< x frames given back since the last of these; id who owes their zeroing, 0: nobody
     zero = 34,  ///< this hart idles and zeroes a frame; id who pays; x who owed it
-    answer =
-        32,  ///< hart: one that answered this entry's shootdown; x the ticks it took, which this entry pays, y when it began
+    // Threads.
+    thread_end = 27,  ///< id its budget; x pid, y tid
     // Devices.
     claim =
         31,  ///< x the source claimed, 0: another hart had taken it; id the budget that pays for it (0: nobody)
