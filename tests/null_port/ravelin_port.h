@@ -76,7 +76,8 @@ class Port {
     };
 
     // What a test sets and reads.
-    Ticks clock{1};                        ///< moved by the test, and by `cost`
+    Ticks clock{1};                        ///< moved by the test, by `cost` and by `look`
+    Ticks look{};                          ///< ticks that reading the clock takes
     std::array<Ticks, kWorkKinds> cost{};  ///< ticks that one unit of each kind of work takes
     std::array<u64, kWorkKinds> worked{};  ///< units told so far
     std::array<Hart, kMaxHarts> harts{};
@@ -104,7 +105,10 @@ class Port {
     Port(const Port&) = delete;
     Port& operator=(const Port&) = delete;
 
-    Ticks now(HartIndex) noexcept { return clock; }
+    Ticks now(HartIndex) noexcept {
+        clock += look;
+        return clock;
+    }
     void arm(HartIndex hart, Ticks when) noexcept {
         harts[hart.value].armed = when;
         ++harts[hart.value].arms;

@@ -276,11 +276,16 @@ void Replayer::check_payer(std::uint64_t at, const TraceRecord& r, TraceCharge w
     switch (what) {
     case TraceCharge::user:
     case TraceCharge::call:
-    case TraceCharge::fault:
-        if (interrupted == 0 || !pays_for(interrupted, r.id)) {
-            owed = fmt::format("budget {}", interrupted);
+    case TraceCharge::fault: {
+        // Of a budget that ended, the rest of an entry that found something due is the last found item's.
+        const bool ended = entry_.interrupted && !budgets_[*entry_.interrupted].alive;
+        const std::uint64_t owing =
+            ended && !entry_.expiries.empty() ? entry_.expiries.back().payer : interrupted;
+        if (owing == 0 || !pays_for(owing, r.id)) {
+            owed = fmt::format("budget {}", owing);
         }
         break;
+    }
     case TraceCharge::lock_wait:
         if (!pays_for(interrupted, r.id)) {
             owed = fmt::format("budget {}", interrupted);
