@@ -61,9 +61,8 @@ constexpr Unjudged kUnjudged[] = {
     {"dropped counts", "another change of the counts follows before anything asks for them"},
     {"altered x of counts", "another change of the counts follows before anything asks for them"},
     {"altered id of thread_end", kThread},
-    {"altered what of create", "an account is what shares are added up by, where one is asked"},
-    {"altered y of charge", "a charge to nobody has no weight"},
-    {"altered x of runner", "a hart that goes idle has no weight"},
+    {"altered what of create below no account",
+     "any may be given there; it is what shares are added up by, where one is asked"},
     {"dropped runner", "a hart that stays idle says so again"},
     {"altered kind of runner", "as dropped, where the other kind says nothing there"},
     {"altered x of destroy_begin",
@@ -144,13 +143,26 @@ std::string name_of(const TraceRecord& record) {
     return std::string(oracle::name_of(static_cast<TraceKind>(record.kind)));
 }
 
+/// The account that a budget was made with, 0 if it never was.
+std::uint16_t account_of(const std::vector<TraceRecord>& records, std::uint64_t id) {
+    for (const TraceRecord& record : records) {
+        if (static_cast<TraceKind>(record.kind) == TraceKind::create && record.id == id) {
+            return record.what;
+        }
+    }
+    return 0;
+}
+
 /// What a damage is called in kUnjudged: "dropped arm", "altered y of runner", "exchanged charge, wake"
-/// (in the order of their names).
+/// (in the order of their names). A child of an account has that one: only others can be told apart by it.
 std::string class_of(const std::vector<TraceRecord>& records, const Mutation& m) {
     const std::string damage = kDamages[static_cast<std::size_t>(m.damage)];
     const std::string kind = name_of(records[m.place]);
     if (m.damage == Damage::altered) {
-        return fmt::format("{} {} of {}", damage, kParts[static_cast<std::size_t>(m.part)], kind);
+        const bool free = kind == "create" && m.part == Part::what &&
+                          account_of(records, records[m.place].x) == 0;
+        return fmt::format("{} {} of {}{}", damage, kParts[static_cast<std::size_t>(m.part)], kind,
+                           free ? " below no account" : "");
     }
     if (m.damage == Damage::exchanged) {
         const std::string next = name_of(records[m.place + 1]);

@@ -842,6 +842,58 @@ TEST_F(Damage, AChildEntersBehindItsParent) {
     expect("create", entry);
 }
 
+TEST_F(Damage, AChildHasAnAccountOfItsOwn) {
+    use(busy(1));
+    const std::size_t create = find([&](std::size_t i) {
+        return is(at(i), TraceKind::create) && at(i).what == 2 && at(i).x > 3;
+    });
+    for (const std::uint16_t account : {std::uint16_t{0}, std::uint16_t{1}}) {
+        at(create).what = account;
+        expect("create", create);
+    }
+}
+
+/// What a plan's kernel does that starts a thread where there is no weight.
+class DamageWeightless : public Damage {
+  protected:
+    void run(const sim::Plan& plan) {
+        plan_ = plan;
+        records_ = sim::run(plan);
+    }
+};
+
+TEST_F(DamageWeightless, ABudgetWithoutWeightWakes) {
+    sim::Plan plan = sim::spinners(1, {100}, 1);
+    plan.script.push_back(sim::Create{.name = "none", .parent = "users"});
+    plan.script.push_back(sim::Spawn{.budget = "none", .behaviour = {.burst = 300, .nap = 4'000}});
+    plan.script.push_back(sim::Sleep{.ticks = 30'000});
+    run(plan);
+    const std::uint64_t none = std::find_if(records_.rbegin(), records_.rend(), [](const auto& r) {
+                                   return is(r, TraceKind::create);
+                               })->id;
+    search_from_ = 0;
+    const std::size_t wake =
+        find([&](std::size_t i) { return is(at(i), TraceKind::wake) && at(i).id == none; });
+    expect("weight", wake, 0);
+}
+
+TEST_F(DamageWeightless, ABudgetIsPickedThatGaveAllItsWeightAway) {
+    sim::Plan plan = sim::spinners(1, {100}, 1);
+    plan.script.push_back(sim::Create{.name = "giver", .parent = "users", .weight = 300});
+    plan.script.push_back(sim::Spawn{.budget = "giver", .behaviour = {.burst = 300, .nap = 4'000}});
+    plan.script.push_back(sim::Create{.name = "heir", .parent = "giver", .weight = 300});
+    plan.script.push_back(sim::Sleep{.ticks = 30'000});
+    run(plan);
+    search_from_ = 0;
+    const std::size_t carved = find([&](std::size_t i) {
+        return is(at(i), TraceKind::reweigh) && at(i).x == 300 && at(i).y == 0;
+    });
+    const std::size_t pick = find([&](std::size_t i) {
+        return i > carved && is(at(i), TraceKind::pick) && at(i).id == at(carved).id;
+    });
+    expect_among("weight", pick, 0);
+}
+
 TEST_F(Damage, ACarveRescalesTheRemainderAlone) {
     use(busy(1));
     const std::size_t reweighed = find([&](std::size_t i) {

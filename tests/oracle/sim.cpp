@@ -43,6 +43,7 @@ struct Budget {
     bool capped = false;
     U128 lag = 0;
     U64 deadline = kNever;
+    std::uint16_t account = 0;
     std::uint64_t cursor = 0;
 
     U64 threads() const { return waiting + running; }
@@ -332,6 +333,10 @@ class Machine {
         b.parent = parent;
         b.limit = b.weight = weight;
         b.deadline = deadline;
+        if (parent >= 0 && at(parent).account != 0) {
+            account = at(parent).account;
+        }
+        b.account = account;
         if (parent >= 0) {
             fold_pending(parent);
             b.pass = at(parent).pass;

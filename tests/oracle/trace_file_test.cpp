@@ -147,6 +147,29 @@ TEST(TraceFile, NoPicks) {
     EXPECT_THAT(refusal_of(sim::file_of(records, plan)), StartsWith("no picks"));
 }
 
+/// The refusal of a trace whose first record of a kind that names nobody has something in a field.
+template <class Field>
+std::string with_stray(abi::TraceKind kind, Field abi::TraceRecord::* field) {
+    const sim::Plan plan = sim::spinners(2, {100}, 3);
+    test::Records records = sim::run(plan);
+    const auto found = std::find_if(records.begin(), records.end(), [kind](const auto& r) {
+        return test::is(r, kind) && r.id == 0;
+    });
+    EXPECT_NE(found, records.end());
+    (*found).*field = 7;
+    return refusal_of(sim::file_of(records, plan));
+}
+
+TEST(TraceFile, FieldsOfNobody) {
+    using abi::TraceKind;
+    using abi::TraceRecord;
+    const auto stray = HasSubstr("has a field that its kind does not have");
+    EXPECT_THAT(with_stray(TraceKind::runner, &TraceRecord::x), stray);
+    EXPECT_THAT(with_stray(TraceKind::runner, &TraceRecord::y), stray);
+    EXPECT_THAT(with_stray(TraceKind::charge, &TraceRecord::y), stray);
+    EXPECT_THAT(with_stray(TraceKind::leave, &TraceRecord::y), stray);
+}
+
 TEST(TraceFile, ImpossibleMachine) {
     for (const std::size_t field :
          {offsetof(abi::TraceHead, harts), offsetof(abi::TraceHead, slice_ticks),

@@ -66,6 +66,13 @@ void Replayer::same_pass(std::uint64_t at, const char* check, Budget& budget, U1
     budget.last = at;
 }
 
+void Replayer::has_weight(std::uint64_t at, const Budget& budget, const char* what) {
+    if (budget.weight == 0) {
+        reject("weight", fmt::format("budget {} {} and has no weight", budget.id, what),
+               {budget.last, at});
+    }
+}
+
 std::optional<std::size_t> Replayer::payer_for(std::size_t index) const {
     std::optional<std::size_t> at = index;
     while (at && (!budgets_[*at].alive || budgets_[*at].weight == 0)) {
@@ -201,6 +208,7 @@ void Replayer::on_wake(std::uint64_t at, const TraceRecord& r) {
             fmt::format("budget {} wakes behind budget {} in one entry", r.id, entry_.last_wake_id),
             {entry_.last_wake, at});
     }
+    has_weight(at, *budget, "wakes");
     same_pass(at, "wake", *budget, std::max(budget->debt.pass, floor_), "max(own, floor)");
     put(*budget, Queued::woken, r.entry);
     entry_.woke = true;
@@ -311,6 +319,7 @@ void Replayer::on_pick(std::uint64_t at, const TraceRecord& r) {
                            budgets_[*hart.runner].id),
                {entry_.place, at});
     }
+    has_weight(at, *budget, "is picked");
     same_pass(at, "fold", *budget, budget->debt.pass, "its last charge");
     if (budget->queued == Queued::no || budget->waiting == 0) {
         reject("queue",

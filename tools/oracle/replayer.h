@@ -255,6 +255,9 @@ class Replayer {
     void same_pass(std::uint64_t at, const char* check, Budget& budget, U128 want,
                    const char* rule);
 
+    /// R7: a budget without free weight holds no process, so that none of its threads may run.
+    void has_weight(std::uint64_t at, const Budget& budget, const char* what);
+
     /// The nearest living ancestor of a budget (or itself) that has free weight.
     std::optional<std::size_t> payer_for(std::size_t index) const;
 

@@ -41,8 +41,10 @@ Meaning meaning_of(const abi::TraceRecord& record) {
     case TraceKind::leave:
         return {.y = record.id != 0,
                 .what = static_cast<std::uint16_t>(abi::TraceLeave::from_idle)};
+    case TraceKind::runner: return {.x = record.id != 0, .y = record.id != 0};
     case TraceKind::charge:
-        return {.what = static_cast<std::uint16_t>(abi::TraceCharge::audit_wait)};
+        return {.y = record.id != 0,
+                .what = static_cast<std::uint16_t>(abi::TraceCharge::audit_wait)};
     case TraceKind::expire: return {.what = static_cast<std::uint16_t>(abi::TraceExpiry::deadline)};
     case TraceKind::create: return {.what = kAny};
     case TraceKind::out: return {.what = 1};

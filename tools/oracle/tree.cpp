@@ -23,6 +23,13 @@ void Replayer::on_create(std::uint64_t at, const TraceRecord& r) {
             return;
         }
         must_be_folded(at, *parent, "the creation of its child");
+        const BudgetInfo& above = out_.budgets[parent->info];
+        if (above.account != 0 && r.what != above.account) {
+            reject("create",
+                   fmt::format("budget {} has account {} and its parent, budget {}, has {}", r.id,
+                               r.what, above.id, above.account),
+                   {above.created, at});
+        }
         child.parent = index_of(*parent);
         parent->carve_due += r.y;
         parent->children.push_back(budgets_.size());
