@@ -16,6 +16,7 @@ namespace {
 
 using abi::TraceCause;
 using abi::TraceCharge;
+using abi::TraceExpiry;
 using abi::TraceKind;
 using abi::TraceLeave;
 using abi::TraceRecord;
@@ -336,6 +337,16 @@ TEST_F(Damage, AnExpiryIsBilledToTheInterrupted) {
     expect("charge", expiry);
 }
 
+TEST_F(Damage, ADeadlineIsAStrangersToPay) {
+    use(busy(1));
+    const std::size_t deadline = find([&](std::size_t i) {
+        return is(at(i), TraceKind::expire) &&
+               at(i).what == static_cast<unsigned>(TraceExpiry::deadline);
+    });
+    at(deadline).id = at(deadline).id == 4 ? 5 : 4;
+    expect("charge", deadline);
+}
+
 TEST_F(Damage, AnotherHartsUserTimeGoesToAStranger) {
     use(busy(4));
     const std::size_t abroad = find([&](std::size_t i) {
@@ -516,6 +527,17 @@ TEST_F(Damage, ABillIsNotFolded) {
                !is(at(i + 1), TraceKind::floor);
     });
     erase(pass);
+    expect("fold", pass);
+}
+
+TEST_F(Damage, ABillIsFoldedLater) {
+    use(busy(1));
+    const std::size_t pass = find([&](std::size_t i) {
+        return is(at(i), TraceKind::pass) && is(at(i - 1), TraceKind::charge) &&
+               at(i - 1).what == static_cast<unsigned>(TraceCharge::expiry) &&
+               is(at(i + 1), TraceKind::charge);
+    });
+    std::swap(at(pass), at(pass + 1));
     expect("fold", pass);
 }
 
@@ -715,6 +737,30 @@ sim::Plan light_sleepers() {
     }
     plan.script.push_back(sim::Sleep{.ticks = 30'000'000});
     return plan;
+}
+
+TEST_F(Damage, AnItemIsBilledToThePayerOfTheOneBefore) {
+    // Sleepers that lie down one after the other, each for less, are due at once.
+    sim::Plan plan = sim::spinners(1, {100}, 1);
+    for (std::uint64_t i = 0; i < 12; ++i) {
+        const std::string name = "sleeper " + std::to_string(i);
+        plan.script.push_back(sim::Create{.name = name, .parent = "users", .weight = 10'000});
+        plan.script.push_back(
+            sim::Spawn{.budget = name, .behaviour = {.burst = 5, .nap = 5'000 - 70 * i}});
+    }
+    plan.script.push_back(sim::Sleep{.ticks = 300'000});
+    use(plan);
+    std::size_t first = 0;
+    const std::size_t second = find([&](std::size_t i) {
+        if (!is(at(i), TraceKind::charge) ||
+            at(i).what != static_cast<unsigned>(TraceCharge::expiry)) {
+            return false;
+        }
+        first = in_entry(start_of_entry(i), TraceKind::expire);
+        return first < i && at(first).id != at(i).id;
+    });
+    at(second).id = at(first).id;
+    expect_among("charge", second);
 }
 
 TEST_F(Damage, ARequeuedBudgetIsPickedBeforeAWaker) {
@@ -953,6 +999,36 @@ TEST_F(Damage, ADestructionDoesNotEnd) {
     const std::size_t end = find(TraceKind::destroy_end);
     erase(end);
     expect("destruction", end);
+}
+
+TEST_F(Damage, ADeadlineIsToldAsATimeout) {
+    use(busy(1));
+    const std::size_t deadline = find([&](std::size_t i) {
+        return is(at(i), TraceKind::expire) &&
+               at(i).what == static_cast<unsigned>(TraceExpiry::deadline);
+    });
+    at(deadline).what = static_cast<std::uint16_t>(TraceExpiry::timeout);
+    expect("destruction", deadline);
+}
+
+TEST_F(Damage, ATimeoutIsToldAsADeadline) {
+    use(busy(1));
+    const std::size_t timeout = find([&](std::size_t i) {
+        return is(at(i), TraceKind::expire) &&
+               at(i).what == static_cast<unsigned>(TraceExpiry::timeout);
+    });
+    at(timeout).what = static_cast<std::uint16_t>(TraceExpiry::deadline);
+    expect("destruction", timeout);
+}
+
+TEST_F(Damage, ADeadlinesDestructionHasNoDeadline) {
+    use(busy(1));
+    const std::size_t deadline = find([&](std::size_t i) {
+        return is(at(i), TraceKind::expire) &&
+               at(i).what == static_cast<unsigned>(TraceExpiry::deadline);
+    });
+    erase(deadline);
+    expect_among("destruction", deadline);
 }
 
 TEST_F(Damage, ADestroyedBudgetActs) {

@@ -230,6 +230,23 @@ TEST(Figures, ForeignTimerWorkIsThatOfOtherAccounts) {
     }
 }
 
+TEST(Figures, LiftsThatTheHigherPassWouldNotMake) {
+    const auto replay_of = [](bool runs) {
+        sim::Plan plan = sim::spinners(1, {100, 100}, 5);
+        plan.script.push_back(sim::Create{.name = "child", .parent = "spinner 2", .weight = 50});
+        if (runs) {
+            plan.script.push_back(sim::Spawn{.budget = "child", .behaviour = {}});
+            plan.script.push_back(sim::Sleep{.ticks = 100'000});
+        }
+        plan.script.push_back(sim::Destroy{.name = "child"});
+        return oracle::replay(test::trace_of(plan), {});
+    };
+    EXPECT_EQ(replay_of(true).lifts, 3U) << "two are the marks'";
+    EXPECT_GE(replay_of(true).telling_lifts, 1U);
+    EXPECT_EQ(replay_of(false).lifts, 3U);
+    EXPECT_EQ(replay_of(false).telling_lifts, 0U);
+}
+
 TEST(Figures, AllAreNamedAndGiven) {
     const oracle::Trace trace = test::trace_of(napping());
     const oracle::Replay replay = oracle::replay(trace, {});

@@ -135,6 +135,25 @@ TEST(Shares, ABudgetMustSpanItsWindow) {
                 Optional(HasSubstr("ends within the window")));
 }
 
+TEST(Shares, ABudgetMustKeepItsWeightInItsWindow) {
+    sim::Plan plan = sim::spinners(1, {100, 100}, 5);
+    plan.script.push_back(sim::Create{.name = "child", .parent = "spinner 2", .weight = 10});
+    sim::open_window(plan.script);
+    plan.script.push_back(sim::Destroy{.name = "child"});
+    sim::close_window(plan.script);
+    sim::open_window(plan.script);
+    plan.script.push_back(sim::Sleep{.ticks = 20'000});
+    sim::close_window(plan.script);
+    const Judged run = judged(plan);
+    ASSERT_EQ(run.windows.size(), 3U);
+    for (const std::size_t window : {std::size_t{0}, std::size_t{2}}) {
+        EXPECT_EQ(oracle::why_no_share(run.replay, run.windows[window], 2), std::nullopt);
+    }
+    EXPECT_EQ(oracle::why_no_share(run.replay, run.windows[1], 1), std::nullopt);
+    EXPECT_THAT(oracle::why_no_share(run.replay, run.windows[1], 2),
+                Optional(HasSubstr("of account 2 is reweighed within the window")));
+}
+
 TEST(Windows, MarksMustPair) {
     sim::Plan plan = sim::spinners(1, {100}, 5);
     sim::open_window(plan.script);

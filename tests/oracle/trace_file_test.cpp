@@ -149,14 +149,15 @@ TEST(TraceFile, NoPicks) {
 
 /// The refusal of a trace whose first record of a kind that names nobody has something in a field.
 template <class Field>
-std::string with_stray(abi::TraceKind kind, Field abi::TraceRecord::* field) {
+std::string with_stray(abi::TraceKind kind, Field abi::TraceRecord::* field, Field value = 7,
+                       bool names_nobody = true) {
     const sim::Plan plan = sim::spinners(2, {100}, 3);
     test::Records records = sim::run(plan);
-    const auto found = std::find_if(records.begin(), records.end(), [kind](const auto& r) {
-        return test::is(r, kind) && r.id == 0;
+    const auto found = std::find_if(records.begin(), records.end(), [=](const auto& r) {
+        return test::is(r, kind) && (!names_nobody || r.id == 0);
     });
     EXPECT_NE(found, records.end());
-    (*found).*field = 7;
+    (*found).*field = value;
     return refusal_of(sim::file_of(records, plan));
 }
 
@@ -168,6 +169,16 @@ TEST(TraceFile, FieldsOfNobody) {
     EXPECT_THAT(with_stray(TraceKind::runner, &TraceRecord::y), stray);
     EXPECT_THAT(with_stray(TraceKind::charge, &TraceRecord::y), stray);
     EXPECT_THAT(with_stray(TraceKind::leave, &TraceRecord::y), stray);
+}
+
+TEST(TraceFile, WordsThatAreNone) {
+    using abi::TraceKind;
+    using abi::TraceRecord;
+    for (const TraceKind kind : {TraceKind::enter, TraceKind::leave, TraceKind::charge}) {
+        const std::uint16_t none = 0;
+        EXPECT_THAT(with_stray(kind, &TraceRecord::what, none, false),
+                    HasSubstr("has a field that its kind does not have"));
+    }
 }
 
 TEST(TraceFile, ImpossibleMachine) {

@@ -48,16 +48,16 @@ void Replayer::check_conservation(std::uint64_t at, const TraceRecord& r) {
     }
 }
 
-void Replayer::check_bills(std::uint64_t at) {
-    for (const Bill& bill : entry_.bills) {
-        const Budget& budget = budgets_[bill.budget];
-        if (budget.alive) {
-            reject("fold",
-                   fmt::format("{} ticks billed to budget {} are not folded in the entry",
-                               bill.ticks, budget.id),
-                   {bill.place, at});
-        }
+void Replayer::bills_are_folded(std::uint64_t at) {
+    for (const Bill& bill : std::exchange(entry_.bills, {})) {
+        reject("fold",
+               fmt::format("{} ticks billed to budget {} are not folded behind it", bill.ticks,
+                           budgets_[bill.budget].id),
+               {bill.place, at});
     }
+}
+
+void Replayer::check_carves(std::uint64_t at) {
     for (const std::size_t index : carving_) {
         Budget& budget = budgets_[index];
         if (budget.carve_due != 0 && budget.alive) {
@@ -293,9 +293,8 @@ void Replayer::check_payer(std::uint64_t at, const TraceRecord& r, TraceCharge w
         break;
     case TraceCharge::expiry:
     case TraceCharge::destruction: {
-        const auto paid = [&](const Expiry& expiry) { return pays_for(expiry.payer, r.id); };
-        if (std::none_of(entry_.expiries.begin(), entry_.expiries.end(), paid)) {
-            owed = "the payer of an item this entry found";
+        if (entry_.expiries.empty() || !pays_for(entry_.expiries.back().payer, r.id)) {
+            owed = "the payer of the item that this entry found last";
         }
         break;
     }
@@ -483,8 +482,34 @@ void Replayer::on_expire(std::uint64_t at, const TraceRecord& r) {
         static_cast<void>(living(at, r.id));
     }
     tell(at, r.y);
+    check_deadline(at, r);
     entry_.expiries.push_back(
         {.payer = r.id, .what = static_cast<TraceExpiry>(r.what), .place = at});
+}
+
+void Replayer::check_deadline(std::uint64_t at, const TraceRecord& r) {
+    const bool is_deadline = static_cast<TraceExpiry>(r.what) == TraceExpiry::deadline;
+    const bool due = destruction_.open && destruction_.by_deadline && !destruction_.expired;
+    if (is_deadline != due) {
+        reject("destruction",
+               due ? "a destruction by deadline has no deadline"
+                   : "a deadline is found and destroys nothing",
+               {destruction_.open ? destruction_.place : kNowhere, at});
+    }
+    if (!is_deadline || !due) {
+        return;
+    }
+    destruction_.expired = true;
+    const auto parent = budgets_[destruction_.top].parent;
+    const auto payer = parent ? payer_for(*parent) : std::nullopt;
+    const std::uint64_t owes = payer ? budgets_[*payer].id : 0;
+    if (r.id != owes) {
+        reject("charge",
+               fmt::format("budget {} pays for a deadline of a child of budget {}, and budget {} "
+                           "owes it",
+                           r.id, parent ? budgets_[*parent].id : 0, owes),
+               {destruction_.place, at});
+    }
 }
 
 void Replayer::on_claim(std::uint64_t at, const TraceRecord& r) {

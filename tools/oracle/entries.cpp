@@ -105,7 +105,7 @@ void Replayer::on_leave(std::uint64_t at, const TraceRecord& r) {
     }
     check_conservation(at, r);
     check_lock_wait(at);
-    check_bills(at);
+    check_carves(at);
     check_timer(at, how);
     check_interrupt(at, how);
     check_counts(at);

@@ -24,6 +24,9 @@ void Replayer::step(std::uint64_t at, const TraceRecord& r) {
     if (!place_in_order(at, r, kind)) {
         return;
     }
+    if (kind != TraceKind::pass) {
+        bills_are_folded(at);
+    }
     if (kind == TraceKind::uncap || kind == TraceKind::floor) {
         if (!raise_.open && destruction_.open && !destruction_.raised) {
             destruction_.raised = true;

@@ -45,11 +45,12 @@ inline constexpr std::uint64_t kNowhere = std::numeric_limits<std::uint64_t>::ma
 /// A budget over the whole trace.
 struct BudgetInfo {
     std::uint64_t id = 0;
-    std::uint64_t parent = 0;        ///< id, 0: root
-    std::uint16_t account = 0;       ///< low 16 bits
-    std::uint64_t limit = 0;         ///< weight limit
-    std::uint64_t created = 0;       ///< place of its create
-    std::uint64_t ended = kNowhere;  ///< place of the record it died at
+    std::uint64_t parent = 0;                   ///< id, 0: root
+    std::uint16_t account = 0;                  ///< low 16 bits
+    std::uint64_t limit = 0;                    ///< weight limit
+    std::uint64_t created = 0;                  ///< place of its create
+    std::uint64_t ended = kNowhere;             ///< place of the record it died at
+    std::vector<std::uint64_t> reweighed = {};  ///< places of its weight's changes
 };
 
 /// One thread's stay on a hart, from a pick to its deschedule or its end.
@@ -98,6 +99,8 @@ struct Replay {
     std::uint64_t picks = 0;
     std::uint64_t wakes_counted = 0;
     std::uint64_t lifts = 0;
+    /// Of them, those whose parent would have another pass if it took the higher of the two instead.
+    std::uint64_t telling_lifts = 0;
     std::uint64_t weight_changes = 0;
     std::uint64_t uncaps = 0;
     std::uint64_t deadlines = 0;     ///< destructions by deadline

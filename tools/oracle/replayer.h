@@ -133,6 +133,7 @@ struct Destruction {
     std::size_t top = 0;
     std::uint64_t place = kNowhere;
     bool by_deadline = false;
+    bool expired = false;              ///< its deadline's record stands
     bool raised = false;               ///< its one raise was made
     std::vector<std::size_t> subtree;  ///< of the top, when it began
 };
@@ -339,8 +340,15 @@ class Replayer {
     /// A wait for the lock is charged as long as it was, to whoever the hart ran.
     void check_lock_wait(std::uint64_t at);
 
-    /// What was billed to a budget that this hart does not run is folded within the entry.
-    void check_bills(std::uint64_t at);
+    /// What was billed to a budget that no hart's pending ticks hold is folded at once, by the record behind
+    /// its charge.
+    void bills_are_folded(std::uint64_t at);
+
+    /// A parent gave up what its children of this entry were given.
+    void check_carves(std::uint64_t at);
+
+    /// A deadline's record is the one of the destruction it began, and its payer is who pays for the parent.
+    void check_deadline(std::uint64_t at, const TraceRecord& r);
 
     /// Who pays for a timer interrupt: the items it found, and for the rest the one it found last;
     /// with none, the budget whose slice it ended, else nobody.

@@ -138,4 +138,17 @@ std::optional<std::string> why_not_judged(const Replay& replay, const Window& wi
     return std::nullopt;
 }
 
+std::optional<std::string> why_no_share(const Replay& replay, const Window& window,
+                                        std::uint16_t account) {
+    for (const BudgetInfo& budget : outermost(replay, account)) {
+        const auto found =
+            std::lower_bound(budget.reweighed.begin(), budget.reweighed.end(), window.first);
+        if (found != budget.reweighed.end() && *found < window.last) {
+            return fmt::format("budget {} of account {} is reweighed within the window (record {})",
+                               budget.id, account, *found);
+        }
+    }
+    return std::nullopt;
+}
+
 }  // namespace ravelin::oracle

@@ -64,4 +64,9 @@ std::vector<BudgetInfo> outermost(const Replay& replay, std::uint16_t account);
 std::optional<std::string> why_not_judged(const Replay& replay, const Window& window,
                                           std::uint16_t account, std::uint64_t weight);
 
+/// Why no share can be asked of an account in a window, or nothing: the weight of an outermost budget of it
+/// changes there, so that it has no one share to get.
+std::optional<std::string> why_no_share(const Replay& replay, const Window& window,
+                                        std::uint16_t account);
+
 }  // namespace ravelin::oracle

@@ -22,12 +22,13 @@ TraceResult refuse(std::string reason) {
 
 namespace {
 
-/// Which fields a kind gives a meaning, and the most that `what` can be.
+/// Which fields a kind gives a meaning, and the most and the least that `what` can be.
 struct Meaning {
     bool id = true;
     bool x = true;
     bool y = true;
     std::uint16_t what = 0;
+    std::uint16_t least = 0;
 };
 
 Meaning meaning_of(const abi::TraceRecord& record) {
@@ -36,16 +37,20 @@ Meaning meaning_of(const abi::TraceRecord& record) {
     switch (static_cast<TraceKind>(record.kind)) {
     case TraceKind::enter: {
         const bool call = (record.what & 0xff) == static_cast<unsigned>(abi::TraceCause::call);
-        return {.what = call ? kAny : static_cast<std::uint16_t>(abi::TraceCause::boot)};
+        return {.what = call ? kAny : static_cast<std::uint16_t>(abi::TraceCause::boot),
+                .least = 1};
     }
     case TraceKind::leave:
         return {.y = record.id != 0,
-                .what = static_cast<std::uint16_t>(abi::TraceLeave::from_idle)};
+                .what = static_cast<std::uint16_t>(abi::TraceLeave::from_idle),
+                .least = 1};
     case TraceKind::runner: return {.x = record.id != 0, .y = record.id != 0};
     case TraceKind::charge:
         return {.y = record.id != 0,
-                .what = static_cast<std::uint16_t>(abi::TraceCharge::audit_wait)};
-    case TraceKind::expire: return {.what = static_cast<std::uint16_t>(abi::TraceExpiry::deadline)};
+                .what = static_cast<std::uint16_t>(abi::TraceCharge::audit_wait),
+                .least = 1};
+    case TraceKind::expire:
+        return {.what = static_cast<std::uint16_t>(abi::TraceExpiry::deadline), .least = 1};
     case TraceKind::create: return {.what = kAny};
     case TraceKind::out: return {.what = 1};
     case TraceKind::destroy_begin: return {.y = false, .what = 1};
@@ -68,7 +73,8 @@ Meaning meaning_of(const abi::TraceRecord& record) {
 bool has_stray_field(const abi::TraceRecord& record) {
     const Meaning meaning = meaning_of(record);
     return (!meaning.id && record.id != 0) || (!meaning.x && record.x != 0) ||
-           (!meaning.y && record.y != 0) || record.what > meaning.what;
+           (!meaning.y && record.y != 0) || record.what > meaning.what ||
+           record.what < meaning.least;
 }
 
 }  // namespace

@@ -80,6 +80,7 @@ void Replayer::on_reweigh(std::uint64_t at, const TraceRecord& r) {
         return;
     }
     ++out_.weight_changes;
+    out_.budgets[budget->info].reweighed.push_back(at);
     must_be_folded(at, *budget, "its weight changes");
     if (r.x != budget->weight) {
         reject("weight",
@@ -154,6 +155,7 @@ void Replayer::on_destroy_begin(std::uint64_t at, const TraceRecord& r) {
                     .top = index_of(*top),
                     .place = at,
                     .by_deadline = r.what == kByDeadline,
+                    .expired = false,
                     .raised = false,
                     .subtree = {index_of(*top)}};
     for (std::size_t next = 0; next < destruction_.subtree.size(); ++next) {
@@ -226,6 +228,8 @@ void Replayer::on_lift(std::uint64_t at, const TraceRecord& r) {
             base = {.pass = floor_, .rem = 0};
         }
         const U128 t = add(work, base.rem);
+        const U128 higher = std::max(base.pass, child->debt.pass);
+        out_.telling_lifts += add(base.pass, t / parent.weight) != higher ? 1 : 0;
         check_group(at, parent,
                     {.pass = add(base.pass, t / parent.weight), .rem = t % parent.weight}, "lift",
                     "the child's work over the parent's weight", TraceKind::lifted, at + 2);
@@ -265,6 +269,10 @@ void Replayer::on_destroy_end(std::uint64_t at, const TraceRecord& r) {
     }
     if (trace_.records[destruction_.place].x > r.x) {
         reject("time", "a destruction ends before it began", {destruction_.place, at});
+    }
+    if (destruction_.by_deadline && !destruction_.expired) {
+        reject("destruction", "a destruction by deadline has no deadline",
+               {destruction_.place, at});
     }
     if (destruction_.by_deadline) {
         entry_.deadline_destroyed = true;

@@ -252,6 +252,10 @@ class Judge {
                 }
                 continue;
             }
+            if (const auto why = oracle::why_no_share(replay, window, budget.account);
+                ruled && why) {
+                fail("case", fmt::format("window {}: {}", number, *why));
+            }
             budgets.push_back(&budget);
             parties.push_back({.weight = budget.weight, .threads = budget.threads});
         }
