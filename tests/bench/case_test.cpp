@@ -88,6 +88,8 @@ want = 450
 tolerance = 10
 turns_tolerance = 40
 host_tolerance = 90
+gross = 800
+turns_gross = 700
 harts = [2]
 ports = ["rv64"]
 
@@ -122,6 +124,8 @@ ties = { groups = ["one"], size = 3 }
     EXPECT_EQ(judged.shares[0].want, 450);
     EXPECT_EQ(judged.shares[0].turns_tolerance, 40);
     EXPECT_EQ(judged.shares[0].host_tolerance, 90);
+    EXPECT_EQ(judged.shares[0].gross, 800);
+    EXPECT_EQ(judged.shares[0].turns_gross, 700);
     ASSERT_EQ(judged.figures.size(), 1U);
     EXPECT_THAT(judged.shares[0].scope.ports, ElementsAre(Port::rv64));
     EXPECT_THAT(judged.figures[0].scope.harts, ElementsAre(2U));
@@ -130,6 +134,15 @@ ties = { groups = ["one"], size = 3 }
     EXPECT_EQ(judged.round_robin->tolerance, 100U);
     ASSERT_TRUE(judged.ties);
     EXPECT_EQ(judged.ties->size, 3U);
+}
+
+TEST_F(CaseFile, AVictimKeepsNineTenthsGross) {
+    const std::string budget = "description = ''\n[[budget]]\nname = 'a'\naccount = 1\nweight = 1\n"
+                               "[[share]]\nbudget = 'a'\n";
+    EXPECT_EQ(good(budget).shares.at(0).gross, 0);
+    EXPECT_EQ(good(budget + "op = 'at_least'\n").shares.at(0).gross, 900);
+    EXPECT_EQ(good(budget + "op = 'at_least'\n").shares.at(0).turns_gross, 900);
+    EXPECT_EQ(good(budget + "op = 'at_least'\ngross = 850\n").shares.at(0).turns_gross, 850);
 }
 
 TEST_F(CaseFile, HostToleranceIsTwiceTheTolerance) {

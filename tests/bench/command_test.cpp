@@ -167,6 +167,20 @@ TEST_F(Bench, AMissedShareFails) {
                 AllOf(HasSubstr("FAIL"), HasSubstr("budget 'light' got"), HasSubstr("MISSED")));
 }
 
+TEST_F(Bench, AShareIsKeptWithItsLockWaits) {
+    const std::string rule = std::string(kShares) +
+                             "[[share]]\nbudget = 'light'\nop = 'at_least'\nwant = 230\n"
+                             "tolerance = 100\n";
+    add("good", rule);
+    const Said missed = say({"run", "good"});
+    EXPECT_EQ(missed.code, 1);
+    EXPECT_THAT(missed.out, AllOf(HasSubstr("with its lock waits, where 230 is owed and 900 of "
+                                            "1000 of that must be kept"),
+                                  HasSubstr("MISSED")));
+    add("good", rule + "gross = 800\n");
+    EXPECT_EQ(say({"run", "good"}).code, 0);
+}
+
 TEST_F(Bench, AMissedFigureFails) {
     add("good", "[[figure]]\nname = 'picks'\nop = 'at_most'\ntarget = 3\n");
     const Said said = say({"run", "good"});

@@ -443,6 +443,55 @@ TEST(Figures, StaleWaitsOfTheWindowWithTheMost) {
     }
 }
 
+TEST(Figures, WaitsForALockThatIsHeldAndForOneThatIsFree) {
+    Script script;
+    const auto enter = [&](std::uint32_t entry, std::uint8_t hart, std::uint64_t trap,
+                           std::uint64_t locked, std::uint64_t left) {
+        script.enter(trap, abi::TraceCause::call, 5);
+        script.trace.records.back().y = locked;
+        script.trace.records.back().hart = hart;
+        script.add(abi::TraceKind::charge, 5, locked - trap, 0,
+                   static_cast<std::uint16_t>(abi::TraceCharge::lock_wait));
+        script.add(abi::TraceKind::charge, 5, 900 - (locked - trap), 0,
+                   static_cast<std::uint16_t>(abi::TraceCharge::user));
+        script.add(abi::TraceKind::leave, 5, left);
+        script.trace.records.back().entry = entry;
+    };
+    enter(1, 0, 1'000, 1'000, 1'100);
+    enter(2, 1, 1'050, 1'130, 1'140);  // 50 behind hart 0, and 30 of a free lock
+    enter(3, 0, 1'120, 1'150, 1'160);  // 10 behind hart 1, and 20 of a free lock
+    EXPECT_NEAR(figure_of(script.trace, "lock_waits"), 1'000.0 * 110 / 2'700, 1e-9);
+    EXPECT_NEAR(figure_of(script.trace, "lock_waits_held"), 1'000.0 * 60 / 2'700, 1e-9);
+    // The window with the most; what held the lock at its beginning counts.
+    const oracle::Window two[] = {{.first = 0, .last = 4}, {.first = 4, .last = 12}};
+    for (const oracle::Figure& figure : oracle::figures(script.trace, {}, two)) {
+        if (figure.name == "lock_waits_held") {
+            EXPECT_NEAR(figure.value, 1'000.0 * 60 / 1'800, 1e-9);
+        }
+    }
+}
+
+TEST(Figures, NobodysTimeOfTheWindowWithTheMost) {
+    Script script;
+    const auto charge = [&](std::uint64_t id, std::uint64_t ticks, abi::TraceCharge what) {
+        script.add(abi::TraceKind::charge, id, ticks, 0, static_cast<std::uint16_t>(what));
+    };
+    charge(5, 990, abi::TraceCharge::user);
+    charge(0, 10, abi::TraceCharge::nothing);
+    charge(5, 970, abi::TraceCharge::user);
+    charge(0, 30, abi::TraceCharge::no_pick);
+    charge(0, 1'000, abi::TraceCharge::idle);
+    const oracle::Window two[] = {{.first = 0, .last = 2}, {.first = 2, .last = 5}};
+    for (const oracle::Figure& figure : oracle::figures(script.trace, {}, two)) {
+        const double expected = figure.name == "nobody" || figure.name == "nobody_no_pick" ? 15
+                                : figure.name == "nobody_nothing"                          ? 10
+                                                                                           : -1;
+        if (expected >= 0) {
+            EXPECT_NEAR(figure.value, expected, 1e-9) << figure.name;
+        }
+    }
+}
+
 TEST(Figures, ThreadsTakenOffInTheMiddleOfTheirSlice) {
     Script script;
     for (int i = 0; i < 10; ++i) {

@@ -128,6 +128,37 @@ std::vector<std::uint64_t> slice_end_sections(const Trace& trace, const Window& 
     return sections;
 }
 
+/// Ticks of the waits for the lock that a window's entries end during which another hart held it.
+std::uint64_t waits_behind_holders(const Trace& trace, const Window& window) {
+    struct Hold {
+        std::uint64_t from = 0;
+        std::uint64_t until = 0;
+    };
+    std::vector<Hold> holds;  // of all entries so far: one behind the other, as the lock goes
+    std::uint64_t waited = 0;
+    Hold now;
+    for (std::uint64_t place = 0; place < window.last; ++place) {
+        const abi::TraceRecord& record = trace.records[place];
+        const auto kind = static_cast<abi::TraceKind>(record.kind);
+        if (kind == abi::TraceKind::enter) {
+            now.from = record.y;
+            if (place < window.first) {
+                continue;
+            }
+            for (auto held = holds.rbegin(); held != holds.rend() && held->until > record.x;
+                 ++held) {
+                const std::uint64_t from = std::max(held->from, record.x);
+                const std::uint64_t until = std::min(held->until, record.y);
+                waited += until > from ? until - from : 0;
+            }
+        } else if (kind == abi::TraceKind::leave) {
+            now.until = record.x;
+            holds.push_back(now);
+        }
+    }
+    return waited;
+}
+
 std::uint64_t budgets_that_ran(const Replay& replay) {
     std::unordered_set<std::uint64_t> budgets;
     for (const Run& run : replay.runs) {
@@ -203,6 +234,50 @@ std::uint64_t newborn_passed(const Trace& trace, const Window& window) {
     return most;
 }
 
+std::uint64_t ticks_of(const Tally& sum, TraceCharge what) {
+    return sum.by_charge[static_cast<std::size_t>(what)];
+}
+
+/// Ticks of kernel time that nobody pays for: idling and audits are none.
+std::uint64_t unpaid(const Tally& sum) {
+    std::uint64_t ticks = 0;
+    for (const std::uint64_t charged : sum.nobody_by_charge) {
+        ticks += charged;
+    }
+    return ticks - sum.nobody_by_charge[static_cast<std::size_t>(TraceCharge::idle)] -
+           ticks_of(sum, TraceCharge::audit) - ticks_of(sum, TraceCharge::audit_wait);
+}
+
+/// What is judged of all windows: of each the most.
+struct Worst {
+    Tally unpaid;             ///< the window with the most of `nobody`
+    double nobody = 0.0;      ///< per 1000 of its hart time, as the others
+    double nothing = 0.0;     ///< of it timer interrupts that found nothing
+    double waits = 0.0;       ///< waits for the lock
+    double waits_held = 0.0;  ///< of them, while a hart held it
+};
+
+Worst worst_of(const Trace& trace, std::span<const Window> windows) {
+    Worst worst;
+    for (const Window& window : windows) {
+        const Tally sum = tally(trace, window.first, window.last);
+        const auto part = [&sum](std::uint64_t ticks) {
+            return per_thousand(ticks, sum.hart_ticks);
+        };
+        if (const double nobody = part(unpaid(sum));
+            &window == &windows[0] || nobody > worst.nobody) {
+            worst.nobody = nobody;
+            worst.unpaid = sum;
+        }
+        worst.nothing =
+            std::max(worst.nothing,
+                     part(sum.nobody_by_charge[static_cast<std::size_t>(TraceCharge::nothing)]));
+        worst.waits = std::max(worst.waits, part(ticks_of(sum, TraceCharge::lock_wait)));
+        worst.waits_held = std::max(worst.waits_held, part(waits_behind_holders(trace, window)));
+    }
+    return worst;
+}
+
 double microseconds(const Trace& trace, std::uint64_t ticks) {
     return 1e6 * static_cast<double>(ticks) / static_cast<double>(trace.head.timebase);
 }
@@ -222,9 +297,11 @@ const std::vector<FigureName>& figure_names() {
         {"preempted", "threads that a deadline took off their hart before their slice's end"},
         {"stale_waits",
          "waits found to have ended before their time came, of the window with the most"},
-        {"nobody", "kernel time charged to nobody, per 1000 of hart time"},
+        {"nobody",
+         "kernel time charged to nobody, per 1000 of hart time, of the window with the most"},
         {"nobody_kick", "of it: software interrupts that found nothing"},
-        {"nobody_nothing", "of it: timer interrupts that found nothing and ended no slice"},
+        {"nobody_nothing", "timer interrupts that found nothing and ended no slice, per 1000 of "
+                           "hart time, of the window with the most"},
         {"nobody_no_pick", "of it: picks of nothing"},
         {"nobody_boot", "of it: before a hart's first return"},
         {"nobody_interrupt", "of it: device interrupts with no owner"},
@@ -236,7 +313,11 @@ const std::vector<FigureName>& figure_names() {
         {"idle_past", "the longest a hart idled, until it trapped, while a queued budget had a "
                       "thread that no hart ran"},
         {"wake_wait_longest", "the longest a waking budget waited for its pick"},
-        {"lock_waits", "waits for the kernel lock, per 1000 of hart time"},
+        {"lock_waits",
+         "waits for the kernel lock, per 1000 of hart time, of the window with the most"},
+        {"lock_waits_held",
+         "of them, while a hart held the lock: without the time that it stood free "
+         "and an emulator ran the waiter's turn not yet"},
         {"lock_wait_longest", "the longest of them"},
         {"foreign_timer",
          "what timer interrupts charged to others than the interrupted budget, per "
@@ -325,21 +406,18 @@ std::vector<Figure> figures(const Trace& trace, const Replay& replay,
     const std::uint64_t slice_end_p99 =
         slice_ends.empty() ? 0 : slice_ends[(slice_ends.size() - 1) * 99 / 100];
     const Tally sum = tally(trace, window.first, window.last);
-    const auto nobody = [&](TraceCharge what) {
-        return sum.nobody_by_charge[static_cast<std::size_t>(what)];
+    const Worst worst =
+        worst_of(trace, windows.empty() ? std::span<const Window>(&window, 1) : windows);
+    const auto nobody = [&worst](TraceCharge what) {
+        return per_thousand(worst.unpaid.nobody_by_charge[static_cast<std::size_t>(what)],
+                            worst.unpaid.hart_ticks);
     };
-    const auto all = [&](TraceCharge what) {
-        return sum.by_charge[static_cast<std::size_t>(what)];
-    };
-    std::uint64_t unpaid = 0;
-    for (const std::uint64_t ticks : sum.nobody_by_charge) {
-        unpaid += ticks;
-    }
-    const std::uint64_t audits = all(TraceCharge::audit) + all(TraceCharge::audit_wait);
-    unpaid -= nobody(TraceCharge::idle) + audits;
-    const std::uint64_t known = nobody(TraceCharge::kick) + nobody(TraceCharge::nothing) +
-                                nobody(TraceCharge::no_pick) + nobody(TraceCharge::boot) +
-                                nobody(TraceCharge::interrupt) + nobody(TraceCharge::lock_wait);
+    const double known = nobody(TraceCharge::kick) + nobody(TraceCharge::nothing) +
+                         nobody(TraceCharge::no_pick) + nobody(TraceCharge::boot) +
+                         nobody(TraceCharge::interrupt) + nobody(TraceCharge::lock_wait);
+    const std::uint64_t idle = sum.nobody_by_charge[static_cast<std::size_t>(TraceCharge::idle)];
+    const std::uint64_t audits =
+        ticks_of(sum, TraceCharge::audit) + ticks_of(sum, TraceCharge::audit_wait);
     const Entries entries = entries_in(trace, window);
     const auto count = [](std::uint64_t n) { return static_cast<double>(n); };
     const auto part = [&](std::uint64_t ticks) { return per_thousand(ticks, sum.hart_ticks); };
@@ -353,20 +431,21 @@ std::vector<Figure> figures(const Trace& trace, const Replay& replay,
         {"deadlines", count(replay.deadlines), ""},
         {"preempted", count(preempted), ""},
         {"stale_waits", count(stale_most), ""},
-        {"nobody", part(unpaid), "per 1000"},
-        {"nobody_kick", part(nobody(TraceCharge::kick)), "per 1000"},
-        {"nobody_nothing", part(nobody(TraceCharge::nothing)), "per 1000"},
-        {"nobody_no_pick", part(nobody(TraceCharge::no_pick)), "per 1000"},
-        {"nobody_boot", part(nobody(TraceCharge::boot)), "per 1000"},
-        {"nobody_interrupt", part(nobody(TraceCharge::interrupt)), "per 1000"},
-        {"nobody_lock_wait", part(nobody(TraceCharge::lock_wait)), "per 1000"},
-        {"nobody_other", part(unpaid - known), "per 1000"},
-        {"idle", part(nobody(TraceCharge::idle)), "per 1000"},
-        {"zeroing", part(all(TraceCharge::zeroing)), "per 1000"},
+        {"nobody", worst.nobody, "per 1000"},
+        {"nobody_kick", nobody(TraceCharge::kick), "per 1000"},
+        {"nobody_nothing", worst.nothing, "per 1000"},
+        {"nobody_no_pick", nobody(TraceCharge::no_pick), "per 1000"},
+        {"nobody_boot", nobody(TraceCharge::boot), "per 1000"},
+        {"nobody_interrupt", nobody(TraceCharge::interrupt), "per 1000"},
+        {"nobody_lock_wait", nobody(TraceCharge::lock_wait), "per 1000"},
+        {"nobody_other", worst.nobody - known, "per 1000"},
+        {"idle", part(idle), "per 1000"},
+        {"zeroing", part(ticks_of(sum, TraceCharge::zeroing)), "per 1000"},
         {"audits", part(audits), "per 1000"},
         {"idle_past", microseconds(trace, replay.idle_past_longest), "us"},
         {"wake_wait_longest", microseconds(trace, replay.wake_wait_longest), "us"},
-        {"lock_waits", part(all(TraceCharge::lock_wait)), "per 1000"},
+        {"lock_waits", worst.waits, "per 1000"},
+        {"lock_waits_held", worst.waits_held, "per 1000"},
         {"lock_wait_longest", microseconds(trace, sum.lock_wait_longest), "us"},
         {"foreign_timer", part(sum.foreign_timer_ticks), "per 1000"},
         {"foreign_timer_most", foreign_most, "per 1000"},

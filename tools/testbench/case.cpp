@@ -15,6 +15,9 @@ namespace ravelin::testbench {
 
 namespace {
 
+/// What a budget that must keep at least its share keeps of it with its lock waits counted in, per 1000.
+constexpr std::int64_t kGrossKept = 900;
+
 /// What is wrong with a case file, and where.
 struct Malformed : std::runtime_error {
     Malformed(const toml::source_region& where, const std::string& what)
@@ -283,6 +286,8 @@ void read_shares(Case& judged, Reader& file) {
         rule.tolerance = reader.number("tolerance", 0, 1000, 50);
         rule.turns_tolerance = reader.number("turns_tolerance", 0, 1000, rule.tolerance);
         rule.host_tolerance = reader.number("host_tolerance", 0, 1000, 2 * rule.tolerance);
+        rule.gross = reader.number("gross", 0, 1000, rule.op == Op::at_least ? kGrossKept : 0);
+        rule.turns_gross = reader.number("turns_gross", 0, 1000, rule.gross);
         rule.scope = read_scope(reader);
         const JudgedBudget& budget = judged.budgets[rule.budget];
         if (!rule.want && budget.weight == 0) {

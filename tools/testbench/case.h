@@ -45,6 +45,9 @@ struct ShareRule {
     std::int64_t tolerance = 50;
     std::int64_t turns_tolerance = 50;  ///< several harts in an emulator's turns
     std::int64_t host_tolerance = 100;  ///< on the host's clock
+    /// The least of what it is owed, per 1000 of that, that it gets with its lock waits counted in; 0: not judged.
+    std::int64_t gross = 0;
+    std::int64_t turns_gross = 0;  ///< several harts in an emulator's turns
     Scope scope;
 };
 

@@ -308,6 +308,25 @@ class Judge {
                              name_of(row.op), row.tolerance),
                  fmt::format("records {} to {} are the window\n", window.first, window.last));
         }
+        if (!plan_.host_clock) {
+            judge_gross(row, in_turns ? rule.turns_gross : rule.gross, window);
+        }
+    }
+
+    /// `kept`: the least of what it is owed, per 1000 of that.
+    void judge_gross(ShareRow& row, std::int64_t kept, const oracle::Window& window) {
+        if (kept == 0) {
+            return;
+        }
+        const double over = row.gross - row.want * static_cast<double>(kept) / 1000.0;
+        row.margin = std::min(row.margin, over);
+        if (row.judged && over < 0.0) {
+            fail("share",
+                 fmt::format("window {}: budget '{}' got {:.0f} of 1000 with its lock waits, where "
+                             "{:.0f} is owed and {} of 1000 of that must be kept",
+                             row.window, row.budget, row.gross, row.want, kept),
+                 fmt::format("records {} to {} are the window\n", window.first, window.last));
+        }
     }
 
     void figures(const std::vector<oracle::Figure>& found) {
