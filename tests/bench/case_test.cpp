@@ -103,6 +103,7 @@ harts = 2
 wake_no_preempt = { budget = "one", at_least = 20 }
 round_robin = { budget = "one", threads = 4, rounds = 12 }
 ties = { groups = ["one"], size = 3 }
+lift_delay = { budget = "one", peers = "one", at_least = 3 }
 )");
     EXPECT_EQ(judged.program, "other");
     EXPECT_THAT(judged.ports, ElementsAre(Port::rv64));
@@ -134,6 +135,8 @@ ties = { groups = ["one"], size = 3 }
     EXPECT_EQ(judged.round_robin->tolerance, 100U);
     ASSERT_TRUE(judged.ties);
     EXPECT_EQ(judged.ties->size, 3U);
+    ASSERT_TRUE(judged.lift_delay);
+    EXPECT_EQ(judged.lift_delay->at_least, 3U);
 }
 
 TEST_F(CaseFile, AVictimKeepsNineTenthsGross) {

@@ -73,6 +73,7 @@ constexpr Unjudged kUnjudged[] = {
     {"altered x of expire", "how late an item was found is a figure; that none is early is judged"},
     {"altered y of expire", "within its entry, when an item was found is a figure"},
     {"altered x of destroy_end", "within its entry, when a destruction ended is a figure"},
+    {"altered y of answer", "within its entry, when a hart answered is a figure"},
     {"dropped expire", "another item of its payer stands in the same entry"},
     {"dropped charge", "the entry that ends the machine has no leave to add up to"},
     {"dropped rem", kNoWeight},

@@ -196,6 +196,92 @@ TEST(Ties, NoGroupAtAll) {
 
 // A timer interrupt of account 1's thread charges 12 ticks to account 2 and 3 to account 1's child;
 // a call charges 5 to account 2: 12 of account 1's 1,000 are others' timers.
+/// Among four peers a child of weight 1 runs a slice under a parent of half a peer's weight; then a sibling.
+class LiftDelay : public testing::Test {
+  protected:
+    void SetUp() override {
+        for (const char* name : {"one", "two", "three", "four"}) {
+            plan_.script.push_back(
+                sim::Create{.name = name, .parent = "users", .weight = 20, .account = 2});
+            plan_.script.push_back(sim::Spawn{.budget = name, .behaviour = {}});
+        }
+        plan_.script.push_back(
+            sim::Create{.name = "parent", .parent = "users", .weight = 10, .account = 1});
+        plan_.script.push_back(sim::Create{.name = "child", .parent = "parent", .weight = 1});
+        plan_.script.push_back(sim::Spawn{.budget = "child", .behaviour = {}});
+        plan_.script.push_back(sim::Sleep{.ticks = 80'000});
+        plan_.script.push_back(sim::Destroy{.name = "child"});
+        plan_.script.push_back(sim::Create{.name = "sibling", .parent = "parent", .weight = 1});
+        plan_.script.push_back(sim::Spawn{.budget = "sibling", .behaviour = {}});
+        plan_.script.push_back(sim::Sleep{.ticks = 400'000});
+        trace_ = test::trace_of(plan_);
+    }
+
+    oracle::Measure measure(std::uint64_t at_least = 1) {
+        return oracle::lift_delay(trace_, oracle::replay(trace_, {}), whole(trace_), 1, 2,
+                                  at_least);
+    }
+
+    /// The first record of a kind behind `place`.
+    std::size_t behind(std::size_t place, abi::TraceKind kind) {
+        while (!test::is(trace_.records[place], kind)) {
+            ++place;
+        }
+        return place;
+    }
+
+    sim::Plan plan_;
+    oracle::Trace trace_;
+};
+
+TEST_F(LiftDelay, TheSiblingWaitsTheWorkOverTheParentsWeight) {
+    EXPECT_THAT(measure().findings, IsEmpty());
+    EXPECT_EQ(measure().value, 1);
+}
+
+TEST_F(LiftDelay, TooFew) {
+    ASSERT_THAT(measure(2).findings, SizeIs(1));
+    EXPECT_THAT(measure(2).findings[0].text, HasSubstr("1 siblings waited for a lift, and 2"));
+}
+
+TEST_F(LiftDelay, ADebtThatDoesNotDelay) {
+    const std::size_t work = behind(0, abi::TraceKind::lift_work);
+    trace_.records[work].x *= 3;
+    ASSERT_THAT(measure(0).findings, SizeIs(1));
+    EXPECT_EQ(measure(0).findings[0].check, "lift_delay");
+    EXPECT_THAT(measure(0).findings[0].text, HasSubstr("foretells 5.7 rounds"));
+}
+
+TEST_F(LiftDelay, ASiblingThatWakesBehindTheDebt) {
+    const std::size_t lift = behind(0, abi::TraceKind::lift);
+    const std::size_t wake = behind(lift, abi::TraceKind::wake);
+    trace_.records[wake].x /= 3;
+    ASSERT_THAT(measure(0).findings, SizeIs(1));
+    EXPECT_THAT(measure(0).findings[0].text, HasSubstr("its lead at its wake is"));
+}
+
+TEST_F(LiftDelay, TheFloorRisesMeanwhile) {
+    auto& records = trace_.records;
+    const std::size_t lift = behind(0, abi::TraceKind::lift);
+    std::size_t last = lift;
+    while (!test::is(records[last], abi::TraceKind::floor)) {
+        --last;
+    }
+    const abi::TraceRecord floor = records[last];
+    records[last].x -= plan_.slice * (std::uint64_t{1} << 20) / 20;
+    constexpr std::size_t kGroup = 4;  // lift, lift_work, lifted, rem
+    records.insert(records.begin() + static_cast<std::ptrdiff_t>(lift + kGroup), floor);
+    ASSERT_THAT(measure(0).findings, SizeIs(1));
+    EXPECT_THAT(measure(0).findings[0].text, HasSubstr("the floor rises by 1.0 rounds"));
+}
+
+TEST_F(LiftDelay, PeersThatAreNotAlike) {
+    const auto replay = oracle::replay(trace_, {});
+    const oracle::Measure measure = oracle::lift_delay(trace_, replay, whole(trace_), 1, 3, 0);
+    ASSERT_THAT(measure.findings, SizeIs(1));
+    EXPECT_THAT(measure.findings[0].text, HasSubstr("have not one weight"));
+}
+
 TEST(Figures, ForeignTimerWorkIsThatOfOtherAccounts) {
     using abi::TraceCause;
     using abi::TraceCharge;

@@ -226,6 +226,7 @@ void Replayer::on_answer(std::uint64_t at, const TraceRecord& r) {
                {entry_.place, at});
         return;
     }
+    tell(at, r.y + r.x);
     hart.charged += r.x;
     hart.answered += r.x;
     entry_.answers += r.x;

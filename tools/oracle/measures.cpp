@@ -584,6 +584,130 @@ Measure round_robin(const Trace& trace, const Replay& replay, const Window& wind
     return measure;
 }
 
+namespace {
+
+/// A destroyed child's debt at its parent, and the sibling that meets it.
+struct Lifted {
+    std::uint64_t place = 0;  ///< of the lift
+    double delay = 0.0;       ///< foretold, in rounds
+    double floor = 0.0;       ///< at the lift
+    std::uint64_t sibling = 0;
+    std::uint64_t woke = kNowhere;
+    double lead = 0.0;   ///< of the sibling at its wake, in rounds
+    double moved = 0.0;  ///< how far the floor rose from the lift to the wake, in rounds
+    std::unordered_map<std::uint64_t, std::uint64_t> picks = {};  ///< of others, since the wake
+};
+
+double number(U128 value) {
+    return static_cast<double>(value);
+}
+
+/// The weight that all the account's outermost budgets have, 0 if they are not alike.
+std::uint64_t weight_of_each(const Replay& replay, std::uint16_t account) {
+    const std::vector<BudgetInfo> all = outermost(replay, account);
+    const auto other = [&](const BudgetInfo& budget) { return budget.limit != all[0].limit; };
+    return all.empty() || std::any_of(all.begin(), all.end(), other) ? 0 : all[0].limit;
+}
+
+std::string fault_of(const Lifted& lifted) {
+    std::uint64_t most = 0;
+    for (const auto& [budget, picks] : lifted.picks) {
+        most = std::max(most, picks);
+    }
+    const auto picked = static_cast<double>(most);
+    if (std::abs(picked - lifted.delay) >= 1.0 || std::abs(picked - lifted.lead) >= 1.0) {
+        return fmt::format("budget {} waits while another is picked {} times; its dead sibling's "
+                           "work foretells {:.1f} rounds, and its lead at its wake is {:.1f}",
+                           lifted.sibling, most, lifted.delay, lifted.lead);
+    }
+    if (lifted.moved >= 0.5) {
+        return fmt::format("the floor rises by {:.1f} rounds between a lift and the wake of budget "
+                           "{}",
+                           lifted.moved, lifted.sibling);
+    }
+    return {};
+}
+
+}  // namespace
+
+Measure lift_delay(const Trace& trace, const Replay& replay, const Window& window,
+                   std::uint16_t account, std::uint16_t peers, std::uint64_t at_least) {
+    constexpr double kStride = 1 << 20;
+    Measure measure;
+    const auto reject = [&](std::string text, std::vector<std::uint64_t> records) {
+        measure.findings.push_back(
+            {.check = "lift_delay", .text = std::move(text), .records = std::move(records)});
+    };
+    const std::uint64_t peer = weight_of_each(replay, peers);
+    if (peer == 0) {
+        reject(fmt::format("the budgets of account {} have not one weight", peers), {});
+        return measure;
+    }
+    const double round = trace.head.slice_ticks * kStride / static_cast<double>(peer);
+    std::unordered_set<std::uint64_t> parents;
+    for (const BudgetInfo& budget : outermost(replay, account)) {
+        parents.insert(budget.id);
+    }
+    std::unordered_map<std::uint64_t, Lifted> lifts;     // by parent, until a sibling is made
+    std::unordered_map<std::uint64_t, Lifted> siblings;  // until their first pick
+    double floor = 0.0;
+    std::uint64_t held = 0;
+    for (std::uint64_t place = 0; place < window.last; ++place) {
+        const abi::TraceRecord& r = trace.records[place];
+        switch (static_cast<abi::TraceKind>(r.kind)) {
+        case abi::TraceKind::floor: floor = number(wide(r)); break;
+        case abi::TraceKind::lift: {
+            // Its group: the work, the parent's pass, the parent's weight.
+            const bool grouped = place + 3 < window.last && trace.records[place + 3].y != 0;
+            if (parents.contains(r.x) && within(place, window) && grouped) {
+                const double weight = static_cast<double>(trace.records[place + 3].y);
+                const double work = number(wide(trace.records[place + 1]));
+                lifts[r.x] = {.place = place, .delay = work / weight / round, .floor = floor};
+            }
+            break;
+        }
+        case abi::TraceKind::create:
+            if (const auto found = lifts.find(r.x); found != lifts.end()) {
+                found->second.sibling = r.id;
+                siblings[r.id] = std::move(found->second);
+                lifts.erase(found);
+            }
+            break;
+        case abi::TraceKind::wake:
+            if (const auto found = siblings.find(r.id);
+                found != siblings.end() && found->second.woke == kNowhere) {
+                found->second.woke = place;
+                found->second.lead = (number(wide(r)) - floor) / round;
+                found->second.moved = (floor - found->second.floor) / round;
+            }
+            break;
+        case abi::TraceKind::pick:
+            if (const auto found = siblings.find(r.id); found != siblings.end()) {
+                const Lifted& lifted = found->second;
+                if (std::string fault = fault_of(lifted); !fault.empty()) {
+                    reject(std::move(fault), {lifted.place, lifted.woke, place});
+                } else {
+                    ++held;
+                }
+                siblings.erase(found);
+            }
+            for (auto& [sibling, lifted] : siblings) {
+                if (lifted.woke != kNowhere) {
+                    ++lifted.picks[r.id];
+                }
+            }
+            break;
+        default: break;
+        }
+    }
+    measure.value = static_cast<double>(held);
+    if (held < at_least) {
+        reject(fmt::format("{} siblings waited for a lift, and {} are asked for", held, at_least),
+               {});
+    }
+    return measure;
+}
+
 Measure ties(const Replay& replay, std::uint16_t account, std::uint64_t size) {
     const auto ids = budgets_of(replay, account);
     std::map<std::uint32_t, std::vector<const Wake*>> by_entry;

@@ -68,4 +68,12 @@ Measure round_robin(const Trace& trace, const Replay& replay, const Window& wind
 /// picked in ascending id. A finding for one that was not, and one if there is none.
 Measure ties(const Replay& replay, std::uint16_t account, std::uint64_t size);
 
+/// Destroyed children of the account's outermost budgets whose next sibling waited for their debt and no
+/// longer: the most picks of another budget between its first wake and its first pick are less than a round
+/// from the child's work over the parent's weight, in rounds, and from the sibling's lead at its wake; the floor
+/// rose by less than half a round in between. A round is a slice for each budget of the account `peers`, which
+/// have one weight. A finding for each that was not so, and one if there are fewer than `at_least`.
+Measure lift_delay(const Trace& trace, const Replay& replay, const Window& window,
+                   std::uint16_t account, std::uint16_t peers, std::uint64_t at_least);
+
 }  // namespace ravelin::oracle

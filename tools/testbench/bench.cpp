@@ -391,6 +391,10 @@ int command_show(const Request& request, const std::string& name) {
                        rule->threads, judged.budgets[rule->budget].name, rule->rounds,
                        rule->tolerance);
         }
+        if (const auto& rule = judged.lift_delay) {
+            fmt::print("  check    {} siblings of dead children of {} wait for their debt\n",
+                       rule->at_least, judged.budgets[rule->budget].name);
+        }
         if (const auto& rule = judged.ties) {
             for (const std::size_t group : rule->groups) {
                 fmt::print("  check    {} of {} that wake in one entry run lowest id first\n",

@@ -347,6 +347,13 @@ void read_checks(Case& judged, Reader& file) {
             .tolerance = static_cast<std::uint64_t>(reader->number("tolerance", 0, 1000, 100))};
         reader->done();
     }
+    if (auto reader = checks->table("lift_delay")) {
+        judged.lift_delay = LiftDelayRule{
+            .budget = budget_named(judged, *reader, "budget", reader->text("budget")),
+            .peers = budget_named(judged, *reader, "peers", reader->text("peers")),
+            .at_least = static_cast<std::uint64_t>(reader->number("at_least", 1, 1'000'000))};
+        reader->done();
+    }
     if (auto reader = checks->table("ties")) {
         TiesRule rule;
         for (const std::string& name : reader->texts("groups", {})) {
@@ -432,7 +439,8 @@ Case read_case(const toml::table& table, const std::filesystem::path& file) {
     reader.done();
     const bool judges_trace = !judged.shares.empty() || !judged.figures.empty() ||
                               judged.wake_no_preempt || judged.irq_wake_no_preempt ||
-                              judged.round_robin || judged.ties || judged.must_fail;
+                              judged.round_robin || judged.ties || judged.lift_delay ||
+                              judged.must_fail;
     if (judged.suite && judges_trace) {
         reader.fail_at("suite", "the conformance suite has no trace to judge");
     }
@@ -481,8 +489,8 @@ std::vector<std::string> check_names() {
     for (const std::string_view name : oracle::check_names()) {
         names.emplace_back(name);
     }
-    for (const char* name :
-         {"share", "figure", "wake_no_preempt", "irq_wake_no_preempt", "round_robin", "ties"}) {
+    for (const char* name : {"share", "figure", "wake_no_preempt", "irq_wake_no_preempt",
+                             "round_robin", "ties", "lift_delay"}) {
         names.emplace_back(name);
     }
     return names;

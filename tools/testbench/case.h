@@ -75,6 +75,12 @@ struct TiesRule {
     std::uint64_t size = 2;
 };
 
+struct LiftDelayRule {
+    std::size_t budget = 0;  ///< the parents
+    std::size_t peers = 0;
+    std::uint64_t at_least = 1;
+};
+
 struct Case {
     std::string name;
     std::filesystem::path file;
@@ -106,6 +112,7 @@ struct Case {
     std::optional<WakeRule> irq_wake_no_preempt;
     std::optional<RoundRobinRule> round_robin;
     std::optional<TiesRule> ties;
+    std::optional<LiftDelayRule> lift_delay;
 };
 
 /// A case, or one line that says what is wrong: "FILE:LINE: MESSAGE".

@@ -395,6 +395,11 @@ class Judge {
                                         rule->threads, rule->rounds, rule->tolerance),
                     trace, "round_robin", rule->rounds);
         }
+        if (const auto& rule = case_.lift_delay) {
+            measure(oracle::lift_delay(trace, replay, window, case_.budgets[rule->budget].account,
+                                       case_.budgets[rule->peers].account, rule->at_least),
+                    trace, "lift_delay", rule->at_least);
+        }
         if (const auto& rule = case_.ties) {
             for (const std::size_t group : rule->groups) {
                 measure(oracle::ties(replay, case_.budgets[group].account, rule->size), trace,

@@ -93,6 +93,7 @@ bool by_rules(Case& judged) {
     judged.irq_wake_no_preempt.reset();
     judged.round_robin.reset();
     judged.ties.reset();
+    judged.lift_delay.reset();
     return true;
 }
 
