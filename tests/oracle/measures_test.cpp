@@ -125,6 +125,35 @@ TEST_F(RoundRobin, OneOutOfTurn) {
     EXPECT_THAT(found.findings[0].records, SizeIs(2));
 }
 
+TEST(RoundRobinOfTwoHarts, WhoRunsElsewhereIsLeftOut) {
+    oracle::Trace trace;
+    trace.head.slice_ticks = 10;
+    oracle::Replay replay;
+    replay.budgets.push_back({.id = 7, .account = 1});
+    const auto run = [&](std::uint32_t hart, std::uint64_t thread, std::uint64_t picked,
+                         std::uint64_t lost) {
+        replay.runs.push_back({.hart = hart,
+                               .budget = 7,
+                               .thread = thread,
+                               .picked = picked,
+                               .lost = lost,
+                               .user = 10});
+    };
+    run(0, 1, 1, 10);  // all along
+    run(1, 2, 2, 4);
+    run(1, 3, 4, 6);
+    run(1, 2, 6, 12);  // 1 runs on hart 0
+    run(0, 3, 10, 20);
+    run(1, 1, 12, 20);
+    const oracle::Window window{.first = 0, .last = 30};
+    const auto found = [&] { return oracle::round_robin(trace, replay, window, 1, 3, 2, 100); };
+    EXPECT_THAT(found().findings, IsEmpty());
+    EXPECT_EQ(found().value, 2);
+    replay.runs[0].lost = 5;
+    ASSERT_FALSE(found().findings.empty());
+    EXPECT_THAT(found().findings[0].text, HasSubstr("thread 0.2 runs behind 0.3 in round 2"));
+}
+
 TEST_F(RoundRobin, TooFewRoundsOrThreads) {
     EXPECT_THAT(measure(4, 1000).findings.at(0).text, HasSubstr("1000 are asked for"));
     EXPECT_THAT(measure(5).findings.at(0).text, HasSubstr("4 threads"));

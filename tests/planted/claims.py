@@ -6,7 +6,8 @@ usage: claims.py --root DIR --testbench FILE --planted FILE
 Every case of a scheduling name stands in a table of docs/claims.md, every row names a case that exists,
 the ports that its file gives and a check that its file asks for, and every negative is rejected by the
 check it names. Every case that judges shares keeps the gates of shares, or its miss stands in the table
-of docs/LIMITS.md. The last line is `negatives rejected N of N`.
+of docs/LIMITS.md. Every case that keeps one hart stands in the table of those, and what stands in for it
+does not. The last line is `negatives rejected N of N`.
 """
 
 import argparse
@@ -151,6 +152,27 @@ def gate_faults(cases, text):
                      for row in sorted(set(told) - missed)]
 
 
+def hart_counts(case):
+    return listed(case.get("harts", 1))
+
+
+def one_hart_faults(cases, text):
+    """Cases that keep one hart and no row tells of, rows of others, and stand-ins of one hart."""
+    told, faults = {}, []
+    for number, line in enumerate(text.splitlines(), 1):
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if line.startswith("|") and len(cells) == 3 and cells[0] != "case" and set(cells[0]) != {"-"}:
+            told[cells[0]] = number
+            others = [word for word in re.findall(r"[\w-]+", cells[2]) if word in cases]
+            if not any(max(hart_counts(cases[word])) > 1 for word in others):
+                faults.append(f"docs/claims.md:{number}: nothing of several harts stands in for {cells[0]}")
+    kept = {name for name, case in cases.items()
+            if case.get("keep_harts") and hart_counts(case) == [1]}
+    kept |= {name for name, case in cases.items() if name.startswith(PREFIXES) and hart_counts(case) == [1]}
+    return (faults + [f"{name} stays at one hart, and docs/claims.md does not say why" for name in sorted(kept - set(told))]
+            + [f"docs/claims.md:{told[name]}: {name} does not stay at one hart" for name in sorted(set(told) - kept)])
+
+
 def main():
     parser = argparse.ArgumentParser()
     for name in ("root", "testbench", "planted"):
@@ -165,6 +187,7 @@ def main():
     wrong += [f"docs/claims.md: {name} stands in no table"
               for name in sorted(cases) if name.startswith(PREFIXES) and name not in in_table]
     wrong += gate_faults(cases, (arguments.root / "docs" / "LIMITS.md").read_text())
+    wrong += one_hart_faults(cases, (arguments.root / "docs" / "claims.md").read_text())
     negatives = [(number, row[1], NEGATIVE.fullmatch(row[3])) for number, row in table]
     negatives = [entry for entry in negatives if entry[2]]
     rejected = 0

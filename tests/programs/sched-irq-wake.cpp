@@ -12,13 +12,15 @@ using namespace ravelin;
 using workload::Launcher;
 
 constexpr rt::u64 kAlarms = 60;
+// More than two harts, so that none of them idles.
+constexpr rt::u64 kThreads = 3;
 
 void main(rt::Env& env) {
     Launcher launcher{env};
     rt::Budget driver = launcher.budget(launcher.users(), 100, 1);
     rt::Budget spinner = launcher.budget(launcher.users(), 100, 2);
     workload::start_driver(launcher, driver, kAlarms);
-    launcher.start<workload::spin>(spinner, {launcher.piece()});
+    launcher.start<workload::spin>(spinner, {launcher.piece(), kThreads});
     launcher.run({.warm_up = {0}, .judged = rt::milliseconds(500)});
     launcher.collect();
     launcher.end();

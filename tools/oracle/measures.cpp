@@ -537,13 +537,23 @@ Measure round_robin(const Trace& trace, const Replay& replay, const Window& wind
                {});
         return measure;
     }
+    const auto after = [&by_thread](std::uint64_t thread) {
+        const auto next = by_thread.upper_bound(thread);
+        return next == by_thread.end() ? by_thread.begin()->first : next->first;
+    };
+    const auto on_a_hart = [&runs](std::uint64_t thread, std::uint64_t place) {
+        return std::any_of(runs.begin(), runs.end(), [&](const Run* run) {
+            return run->thread == thread && run->picked < place && place < run->lost;
+        });
+    };
     std::uint64_t in_turn = runs.empty() ? 0 : 1;
     for (; in_turn < runs.size(); ++in_turn) {
-        auto next = by_thread.upper_bound(runs[in_turn - 1]->thread);
-        if (next == by_thread.end()) {
-            next = by_thread.begin();
+        const Run& run = *runs[in_turn];
+        std::uint64_t next = after(runs[in_turn - 1]->thread);
+        for (std::uint64_t i = 1; i < threads && on_a_hart(next, run.picked); ++i) {
+            next = after(next);
         }
-        if (runs[in_turn]->thread != next->first) {
+        if (run.thread != next) {
             break;
         }
     }

@@ -56,8 +56,9 @@ enum class Waker : std::uint8_t { any, device };
 Measure wake_no_preempt(const Replay& replay, const Window& window, std::uint16_t account,
                         std::uint64_t at_least, Waker waker = Waker::any);
 
-/// Rounds in which the account's `threads` threads ran in (pid, tid) order, each once, wrapping:
-/// of its runs in the window with more than half a slice of user time, from the first on. A finding
+/// Rounds in which the account's `threads` threads ran in (pid, tid) order, each once, wrapping, those
+/// left out that another hart runs: of its runs in the window with more than half a slice of user
+/// time, in the order of their picks on all harts, from the first on. A finding
 /// for the first run out of turn before `rounds` are full, and for a thread whose slices or user
 /// ticks are more than `tolerance` per 1000 from the threads' mean.
 Measure round_robin(const Trace& trace, const Replay& replay, const Window& window,

@@ -101,6 +101,31 @@ void nap(Child& child) {
     child.report(naps);
 }
 
+void carve_and_return(Child& child) {
+    const rt::Budget own = child.handle<rt::Budget>(0);
+    const u64 slice = child.parameter(2);
+    child.begin();
+    u64 count = 0;
+    rt::Ticks last = rt::clock();
+    while (child.in_window()) {
+        rt::work({child.parameter(0)});
+        const rt::Ticks now = rt::clock();
+        // A gap that others' slices made: this is the start of one of its own.
+        if ((now - last).value > slice / 2 && count < child.parameter(1)) {
+            rt::Budget most =
+                child.must(rt::budget_create(child.env().records(), own, {.weight = kCarved}));
+            const u64 spent = (rt::clock() - now).value;
+            rt::work({slice * 9 / 10 - (spent < slice / 2 ? spent : slice / 2)});
+            child.must(rt::budget_destroy(most));
+            ++count;
+            last = rt::clock();
+        } else {
+            last = now;
+        }
+    }
+    child.report(count);
+}
+
 void tie(Child& child) {
     rt::Endpoint silent = child.handle<rt::Endpoint>(0);
     // No common sleep: the destruction alone may wake several in one entry.

@@ -22,6 +22,14 @@ void game(Child& child);
 ///   0 naps   1 the first nap   2 what each nap is longer than the one before   3 work
 void nap(Child& child);
 
+/// What carve_and_return carves away: all but one of a budget of weight 1000.
+inline constexpr u64 kCarved = 999;
+
+/// Works, and at the start of a slice carves kCarved from this process's own budget, the role handle 0, runs to nine
+/// tenths of the slice on what is left, and takes it back. Reports how often.
+///   0 length of a piece   1 how often at most   2 a slice, in ticks
+void carve_and_return(Child& child);
+
 /// Blocks in a call through its role handle 0 until the handle's stamp is destroyed, and reports when
 /// it ran again.
 void tie(Child& child);
