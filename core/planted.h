@@ -72,6 +72,7 @@ enum class Rule : u8 {
     uncap_lifts,            ///< what stops being capped is lifted by what the floor rose
     uncap_keeps_lag,        ///< but keeps the lag it had
     lag_behind_raise,       ///< which is that behind the floor that leaves it out
+    lag_is_bounded,         ///< and no more than what a slice on every hart moves it
     stop_is_change,         ///< the reconcile judges the cap set behind a requeue
     sum_follows_weight,     ///< the queue's sum of weights follows a weight change
     deschedule_least,       ///< a deschedule charges at least MIN_CHARGE

@@ -129,6 +129,7 @@ Port::Context* boot(Kernel& kernel, const BootProgram& program) {
     u32 ahead = 0;
     kernel.booted = take_lock(kernel, hart, ahead);
     kernel.slice = timers::ticks_of(kernel, kSlice);
+    kernel.queue.set_slice(kernel.slice);
     for (u32 index = 0; index < kMaxHarts; ++index)
         kernel.harts[index].index = {index};
     hart.online = true;

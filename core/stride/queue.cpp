@@ -435,9 +435,12 @@ void Queue::judge_caps() {
 }
 
 // What the floor rose while a budget was capped is time it had no thread to run: it banks none of
-// that, and keeps the lag it had.
+// that, and keeps the lag it had, as far as it can have waited.
 void Queue::uncap(Entity& entity) {
-    U128 target = broken(Rule::uncap_keeps_lag) ? floor() : floor().minus(entity.lag);
+    U128 lag = entity.lag;
+    U128 waited{slice_.value * harts_ * kStride / (entity.weight == 0 ? 1 : entity.weight)};
+    if (lag > waited && !broken(Rule::lag_is_bounded)) lag = waited;
+    U128 target = broken(Rule::uncap_keeps_lag) ? floor() : floor().minus(lag);
     if (entity.pass < target && !broken(Rule::uncap_lifts)) entity.pass = target;
     entity.capped = false;
     entity.key = key_of(entity.pass);

@@ -45,6 +45,12 @@ class Queue {
     }
     u32 harts() const { return harts_; }
 
+    /// The length of a slice, at most kRuntimeCap: what a budget is left of its lag as it leaves the cap
+    /// set is at most that on every hart. It had no thread that waited longer beside them; more is
+    /// the work of who led it and carved its weight away, and whoever woke past the floor that this
+    /// raised would wait for all of it.
+    void set_slice(Ticks slice) { slice_ = slice; }
+
     bool has_dormant() const { return dormant_ != nullptr; }
     bool empty() const { return leaves_ == 0 && side_count_ == 0 && dormant_ == nullptr; }
 
@@ -219,6 +225,7 @@ class Queue {
     u64 weight_ = 0;     ///< free weight of the queued budgets that have threads
     i64 front_ = 0;
     i64 back_ = 0;
+    Ticks slice_{kRuntimeCap};
     u32 harts_ = 1;
     u32 leaves_ = 0;
     u32 side_count_ = 0;

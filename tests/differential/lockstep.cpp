@@ -24,6 +24,7 @@ class Lockstep {
   public:
     Lockstep(const Sequence& sequence, model::Rules rules, Met& met)
         : sequence_(sequence), met_(met), core_(sequence.online), model_(sequence.online, rules) {
+        model_.set_slice(Wiring::kSlice.value);
         const Pass pass = start_pass(sequence.start);
         const BudgetId root = model_.create_root(sequence.weight, model::Class::kSystem, 0, pass);
         core_.create_root(root, sequence.weight,

@@ -110,6 +110,7 @@ class TraceReplay {
 
     void take(const TraceRecord& r) {
         switch (static_cast<TraceKind>(r.kind)) {
+        case TraceKind::start: return model_.set_slice(r.y * RAVELIN_SLICE_US / 1'000'000);
         case TraceKind::online: return come_online(r);
         case TraceKind::enter:
             reconciled_ = false;

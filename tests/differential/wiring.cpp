@@ -6,6 +6,7 @@ namespace ravelin::differential {
 
 Wiring::Wiring(u32 harts) : harts_(harts) {
     queue_.set_harts(harts);
+    queue_.set_slice(kSlice);
 }
 
 Wiring::Budget& Wiring::of(stride::Entity& entity) {

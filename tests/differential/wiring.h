@@ -15,6 +15,9 @@ namespace ravelin::differential {
 
 class Wiring {
   public:
+    /// A slice, as far as it bounds a lag: short, for runs that are.
+    static constexpr Ticks kSlice{200};
+
     struct Budget {
         stride::Entity entity;
         Budget* parent = nullptr;

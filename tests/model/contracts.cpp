@@ -509,6 +509,35 @@ Findings lift_target(const Rules& rules) {
     return expect.findings();
 }
 
+// A carve that makes a lead a hundred times as long caps the budget that is led: what that keeps is no more
+// than what a slice on every hart moves it.
+Findings kept_lag(const Rules& rules) {
+    Expect expect;
+    Scheduler queue(2, rules);
+    queue.set_slice(1000);
+    const BudgetId root = queue.create_root(100'000);
+    const BudgetId led = queue.create(root, 100);
+    const BudgetId carver = queue.create(root, 100);
+    queue.ready(carver);
+    queue.ready(led);
+    queue.reconcile(0);
+    queue.pick(0);
+    queue.pick(1);
+    const unsigned hart = queue.runner(0) == carver ? 0 : 1;
+    queue.run(hart, 400);
+    queue.slice_end(hart);
+    queue.carve(carver, 99);
+    queue.slice_end(hart);
+    expect.is_true("the other is capped", queue.cap_set() == std::set{led});
+    const Pass floor = queue.floor();
+    expect.equal("the floor is the carver's pass", floor, 401 * kS);
+    queue.ready(led);
+    queue.reconcile(hart);
+    expect.is_true("with one more thread it is capped no longer", queue.cap_set().empty());
+    expect.equal("its pass", queue.budget(led).pass, floor - 2 * 1000 * kS / 100);
+    return expect.findings();
+}
+
 // ---- the steps the queue does not see ----------------------------------------------------------
 
 // A budget's threads take turns in (pid, tid) order from the cursor, wrapping.
@@ -764,6 +793,7 @@ const std::vector<Check>& contracts() {
         {"waiter is not capped", waiter_is_not_capped},
         {"empty holds no floor", empty_holds_no_floor},
         {"lift target", lift_target},
+        {"kept lag", kept_lag},
         {"turns", turns},
         {"timeout wakes without preempting", timeout_wakes_without_preempting},
         {"equal instant", equal_instant},

@@ -7,7 +7,9 @@
 namespace ravelin::model {
 
 Machine::Machine(unsigned harts, Rules rules, Costs costs)
-    : queue_(harts, rules), costs_(costs), harts_(harts), ran_before_(harts) {}
+    : queue_(harts, rules), costs_(costs), harts_(harts), ran_before_(harts) {
+    queue_.set_slice(kSlice);
+}
 
 // ---- the scene ---------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@
 namespace ravelin::model {
 
 // The first 35 are those of the specification's list, in its order and by its names; then two more
-// that it names in passing, and two that this model's own search for gains found.
+// that it names in passing, and three that searches for gains found.
 enum class Mutation {
     kNone,
     kPriorityById,
@@ -56,6 +56,7 @@ enum class Mutation {
     kTimerArmedOnAnyHart,
     kWaiterIsCapped,
     kDestroyForgetsOtherHarts,
+    kUncapKeepsAnyLag,
 };
 
 // The rule set a Scheduler or a Machine follows.
@@ -151,6 +152,8 @@ inline constexpr std::array kMutations = {
                  "a budget with a thread waiting for a hart is capped too"},
     MutationInfo{Mutation::kDestroyForgetsOtherHarts, "DestroyForgetsOtherHarts", false,
                  "a destruction drops a run in flight on another hart"},
+    MutationInfo{Mutation::kUncapKeepsAnyLag, "UncapKeepsAnyLag", true,
+                 "a budget that leaves the cap set keeps a lag of any length"},
 };
 
 }  // namespace ravelin::model

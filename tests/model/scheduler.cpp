@@ -303,7 +303,15 @@ std::set<BudgetId> Scheduler::cap_set() const {
 
 std::optional<Pass> Scheduler::lift_target(BudgetId id) const {
     const Budget& b = budget(id);
-    return b.capped ? std::optional(floor_ - b.lag) : std::nullopt;
+    return b.capped ? std::optional(floor_ - kept_lag(b)) : std::nullopt;
+}
+
+// What outlives the cap of the lag a budget had: what it can have waited for, a slice on every hart.
+Pass Scheduler::kept_lag(const Budget& b) const {
+    if (broken(Mutation::kUncapKeepsAnyLag)) {
+        return b.lag;
+    }
+    return std::min(b.lag, Pass{slice_} * harts() * kStride / std::max<Weight>(weight(b), 1));
 }
 
 // The queued budgets that count for weights and floor: those with a runnable thread.
@@ -373,7 +381,8 @@ void Scheduler::raise() {
             continue;
         }
         if (b.capped && !capped.contains(id)) {
-            const Pass target = broken(Mutation::kUncapForfeitsWait) ? floor_ : floor_ - b.lag;
+            const Pass target =
+                broken(Mutation::kUncapForfeitsWait) ? floor_ : floor_ - kept_lag(b);
             if (!broken(Mutation::kUncapBanksCredit)) {
                 b.pass = std::max(b.pass, target);
             }

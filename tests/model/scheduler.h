@@ -85,6 +85,9 @@ class Scheduler {
     // `harts`: harts online at the start, at least 1.
     explicit Scheduler(unsigned harts, Rules rules = {});
 
+    // The length of a slice: a lag that outlives the cap is at most that on every hart.
+    void set_slice(Ticks slice) { slice_ = slice; }
+
     // ---- budgets -------------------------------------------------------------------------------
 
     // A budget without a parent, at max(floor, pass). Ids count from 1 and are never reused; `id`
@@ -200,12 +203,14 @@ class Scheduler {
     Rank rank(const Budget& b) const;
     std::set<BudgetId> find_cap_set() const;
     std::vector<Budget*> with_threads();
+    Pass kept_lag(const Budget& b) const;
     void raise();
 
     Rules rules_;
     std::map<BudgetId, Budget> budgets_;
     std::vector<Hart> harts_;
     BudgetId next_id_ = 1;
+    Ticks slice_ = kRuntimeCap;
     Pass floor_ = 0;
     std::int64_t front_ = 0;
     std::int64_t back_ = 0;

@@ -37,5 +37,25 @@ TEST(OfAKernel, ACallOfABudgetThatItsEntryEndedIsTheLastItems) {
     EXPECT_EQ(findings_of_kernel(machine), "");
 }
 
+// A call ends its own budget behind another's timeout: the rest of the call is its budget's, whose parent takes
+// it on.
+TEST(OfAKernel, ACallThatEndsItsOwnBudgetBehindATimeoutIsItsParents) {
+    Machine machine;
+    const u64 own = machine.spawn(abi::kBootUsers, 100, 0, abi::kForever, 64, 2);
+    const u64 page = machine.record_page();
+    machine.poke(page, own);
+    ASSERT_EQ(machine.call(abi::Call::process_create, {own, 0}), abi::Status::ok);
+    ASSERT_EQ(machine.call(abi::Call::process_start, {machine.result(), 0x2000, 0, 0, page, 1}),
+              abi::Status::ok);
+    machine.port.look = Ticks{1};
+    machine.call(abi::Call::receive, {0, 600, abi::kForever});
+    const Kernel& kernel = machine.kernel;
+    ASSERT_NE(kernel.harts[0].runner, nullptr);
+    machine.port.clock = kernel.root->timed.first()->due;
+    machine.call(abi::Call::budget_destroy, {1});
+    EXPECT_EQ(kernel.harts[0].runner, kernel.root);
+    EXPECT_EQ(findings_of_kernel(machine), "");
+}
+
 }  // namespace
 }  // namespace ravelin::test

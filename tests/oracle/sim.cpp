@@ -219,7 +219,8 @@ class Machine {
                 if (is && !b->capped) {
                     fresh.push_back(b);
                 } else if (!is && b->capped) {
-                    b->pass = std::max(b->pass, floor_ - b->lag);
+                    const U128 waited = (U128{plan_.slice} * online_ << 20) / b->weight;
+                    b->pass = std::max(b->pass, floor_ - std::min(b->lag, waited));
                     emit_wide(TraceKind::uncap, b->id, b->pass);
                 }
                 b->capped = is;

@@ -58,6 +58,7 @@ inline constexpr std::array kRuleNames = {
     std::string_view("uncap_lifts"),
     std::string_view("uncap_keeps_lag"),
     std::string_view("lag_behind_raise"),
+    std::string_view("lag_is_bounded"),
     std::string_view("stop_is_change"),
     std::string_view("sum_follows_weight"),
     std::string_view("deschedule_least"),

@@ -14,6 +14,7 @@ using workload::kSlice;
 using workload::Launcher;
 
 constexpr u64 kWeight = 100;
+constexpr u64 kThreads = 2;  // of the spinner: it leaves none of two harts idle
 constexpr u64 kAround = 7;  // microseconds, each way
 
 /// Parameter 0: a burst.
@@ -31,7 +32,7 @@ void main(rt::Env& env) {
     Launcher launcher{env};
     rt::Budget victim = launcher.budget(launcher.users(), kWeight, 1);
     rt::Budget waker = launcher.budget(launcher.users(), kWeight, 2);
-    launcher.start<workload::spin>(victim, {launcher.piece()});
+    launcher.start<workload::spin>(victim, {launcher.piece(), kThreads});
     launcher.start<wake_at_edges>(waker, {launcher.ticks(kSlice).value * 9 / 10});
     launcher.run({});
     launcher.collect();

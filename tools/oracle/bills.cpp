@@ -278,10 +278,9 @@ void Replayer::check_payer(std::uint64_t at, const TraceRecord& r, TraceCharge w
     case TraceCharge::user:
     case TraceCharge::call:
     case TraceCharge::fault: {
-        // Of a budget that ended, the rest of an entry that found something due is the last found item's.
-        const bool ended = entry_.interrupted && !budgets_[*entry_.interrupted].alive;
-        const std::uint64_t owing =
-            ended && !entry_.expiries.empty() ? entry_.expiries.back().payer : interrupted;
+        // Of a budget that had ended, the rest of an entry that found something due is the last found item's.
+        const bool last_item = entry_.behind_its_end && !entry_.expiries.empty();
+        const std::uint64_t owing = last_item ? entry_.expiries.back().payer : interrupted;
         if (owing == 0 || !pays_for(owing, r.id)) {
             owed = fmt::format("budget {}", owing);
         }
@@ -538,8 +537,7 @@ void Replayer::on_claim(std::uint64_t at, const TraceRecord& r) {
     const bool system_lives = budgets_.size() > 1 && budgets_[1].alive;
     const std::uint64_t system = system_lives ? budgets_[1].id : 0;
     const bool owned = r.id != 0;
-    if (owned ? !system_lives || !pays_for(system, r.id)
-              : known && last->second.owned && system_lives) {
+    if (owned ? !system_lives || !pays_for(system, r.id) : system_lives) {
         reject("interrupt",
                fmt::format("source {} is paid for by budget {}, and its owner is budget {}", r.x,
                            r.id, system),

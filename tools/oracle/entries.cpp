@@ -27,6 +27,7 @@ void Replayer::on_enter(std::uint64_t at, const TraceRecord& r) {
     entry_.trapped = r.x;
     entry_.locked = r.y;
     entry_.interrupted = hart.runner;
+    entry_.behind_its_end = hart.runner && !budgets_[*hart.runner].alive;
     entry_.thread_ended = hart.thread_ended;
     entry_.first = !hart.entered;
     entry_.first_wake = out_.wakes.size();

@@ -140,7 +140,11 @@ void Replayer::raise(std::uint64_t cause) {
                 newly_capped.push_back(index);
             } else if (!now && budget.capped && has_thread(budget)) {
                 budget.capped = false;
-                const U128 pass = std::max(budget.debt.pass, above(floor_, budget.lag));
+                // It can have waited for a slice on every hart.
+                const U128 waited = U128{trace_.head.slice_ticks} * online_ * kStride /
+                                    std::max<std::uint64_t>(budget.weight, 1);
+                const U128 lag = std::min(budget.lag, waited);
+                const U128 pass = std::max(budget.debt.pass, above(floor_, lag));
                 raise_.lifts.push_back({.budget = index, .pass = pass});
             }
         }

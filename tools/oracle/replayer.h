@@ -161,7 +161,9 @@ struct Entry {
     std::uint64_t trapped = 0;
     std::uint64_t locked = 0;
     std::optional<std::size_t> interrupted;
-    bool first = false;         ///< of its hart
+    bool behind_its_end =
+        false;           ///< who was interrupted had ended before the trap itself was answered
+    bool first = false;  ///< of its hart
     bool thread_ended = false;  ///< its hart's thread had ended when it began
     bool counts_changed = false;
     std::uint64_t told = 0;               ///< the latest time that one of its records tells

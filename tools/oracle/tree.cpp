@@ -172,6 +172,9 @@ void Replayer::die(std::size_t index, std::uint64_t at) {
                {budget.last, at});
     }
     budget.alive = false;
+    if (destruction_.by_deadline && entry_.interrupted == index) {
+        entry_.behind_its_end = true;
+    }
     lift_zeroing(index);
     out_.budgets[budget.info].ended = at;
     if (budget.parent) {

@@ -217,6 +217,28 @@ TEST(Cap, ABudgetThatLeavesTheQueueLosesTheMark) {
     EXPECT_FALSE(heavy.queued());
 }
 
+// The light one led by a pass or two, and its weight went: the lead is a million times as long.
+TEST(Cap, TheLagKeptIsASliceOnEveryHart) {
+    Queue queue;
+    queue.set_harts(2);
+    queue.set_slice(Ticks{50});
+    Crowd crowd;
+    Entity& heavy = crowd.add(9, 100);
+    Entity& light = crowd.add(1, 1'000 * kStride);
+    wake_with(queue, heavy);
+    wake_with(queue, light, 2);
+    pick_and_run(queue);
+    pick_and_run(queue);
+    queue.raise();
+    ASSERT_TRUE(heavy.capped);
+    queue.add_waiting(heavy);
+    for (int thread = 0; thread < 20; ++thread)
+        queue.add_waiting(heavy);
+    queue.raise();
+    EXPECT_FALSE(heavy.capped);
+    EXPECT_EQ(heavy.pass, U128{1'000 * kStride - 2 * 50 * kStride / 9});
+}
+
 TEST(Cap, TheLiftKeepsTheLagAndForfeitsTheRest) {
     Queue queue;
     queue.set_harts(2);
