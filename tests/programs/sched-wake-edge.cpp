@@ -15,7 +15,7 @@ using workload::Launcher;
 
 constexpr u64 kWeight = 100;
 constexpr u64 kThreads = 2;  // of the spinner: it leaves none of two harts idle
-constexpr u64 kAround = 7;  // microseconds, each way
+constexpr u64 kAround = 7;   // microseconds, each way
 
 /// Parameter 0: a burst.
 void wake_at_edges(Child& child) {
