@@ -104,6 +104,7 @@ wake_no_preempt = { budget = "one", at_least = 20 }
 round_robin = { budget = "one", threads = 4, rounds = 12 }
 ties = { groups = ["one"], size = 3 }
 lift_delay = { budget = "one", peers = "one", at_least = 3 }
+wake_wait = { budgets = ["one"], at_floor = 5, ahead = 6, p50_us = 70, p99_us = 80 }
 )");
     EXPECT_EQ(judged.program, "other");
     EXPECT_THAT(judged.ports, ElementsAre(Port::rv64));
@@ -135,6 +136,9 @@ lift_delay = { budget = "one", peers = "one", at_least = 3 }
     EXPECT_EQ(judged.round_robin->tolerance, 100U);
     ASSERT_TRUE(judged.ties);
     EXPECT_EQ(judged.ties->size, 3U);
+    ASSERT_TRUE(judged.wake_wait);
+    EXPECT_EQ(judged.wake_wait->bounds.ahead, 6U);
+    EXPECT_EQ(judged.wake_wait->bounds.p99_us, 80U);
     ASSERT_TRUE(judged.lift_delay);
     EXPECT_EQ(judged.lift_delay->at_least, 3U);
 }

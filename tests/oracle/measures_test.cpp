@@ -74,6 +74,43 @@ TEST(WakeNoPreempt, AWakeThatTookTheHart) {
     EXPECT_THAT(measure.findings[0].text, HasSubstr("took hart 0 from budget"));
 }
 
+class WakeWait : public testing::Test {
+  protected:
+    WakeWait() : trace_(test::trace_of(napping())), replay_(oracle::replay(trace_, {})) {}
+
+    oracle::Measure measure(const oracle::WaitBounds& bounds) {
+        return oracle::wake_wait(trace_, replay_, whole(trace_), 9, bounds);
+    }
+
+    oracle::Trace trace_;
+    oracle::Replay replay_;
+};
+
+TEST_F(WakeWait, WithinASlice) {
+    const oracle::Measure found = measure({.at_floor = 20, .p50_us = 1'000, .p99_us = 1'100});
+    EXPECT_THAT(found.findings, IsEmpty());
+    EXPECT_GT(found.value, 0);
+}
+
+TEST_F(WakeWait, OverItsBounds) {
+    const oracle::Measure found = measure({.p50_us = 1, .p99_us = 1});
+    ASSERT_THAT(found.findings, SizeIs(2));
+    EXPECT_THAT(found.findings[0].text, HasSubstr("percentile 50 of the waits of account 9 is"));
+    EXPECT_THAT(found.findings[1].text, HasSubstr("us, over 1"));
+    EXPECT_THAT(found.findings[1].records, SizeIs(2));
+}
+
+TEST_F(WakeWait, TooFewOfAKind) {
+    for (oracle::Wake& wake : replay_.wakes) {
+        wake.pass = wake.floor + 1;
+    }
+    const oracle::Measure found = measure({.at_floor = 1, .p50_us = 9'000, .p99_us = 9'000});
+    ASSERT_THAT(found.findings, SizeIs(1));
+    EXPECT_THAT(found.findings[0].text, HasSubstr("woke 0 times at the floor"));
+    EXPECT_THAT(measure({.ahead = 20, .p50_us = 9'000, .p99_us = 9'000}).findings, IsEmpty());
+    EXPECT_THAT(oracle::wake_wait(trace_, replay_, whole(trace_), 8, {}).findings, SizeIs(1));
+}
+
 sim::Plan four_threads() {
     sim::Plan plan;
     plan.script.push_back(

@@ -640,6 +640,68 @@ std::string fault_of(const Lifted& lifted) {
 
 }  // namespace
 
+Measure wake_wait(const Trace& trace, const Replay& replay, const Window& window,
+                  std::uint16_t account, const WaitBounds& bounds) {
+    const auto ids = budgets_of(replay, account);
+    struct Wait {
+        std::uint64_t ticks = 0;
+        const Wake* wake = nullptr;
+        const Run* run = nullptr;
+    };
+    std::vector<Wait> waits;
+    std::uint64_t ahead = 0;
+    for (const Wake& wake : replay.wakes) {
+        if (!ids.contains(wake.budget) || !within(wake.record, window)) {
+            continue;
+        }
+        const auto run = std::find_if(replay.runs.begin(), replay.runs.end(), [&](const Run& r) {
+            return r.budget == wake.budget && r.picked > wake.record;
+        });
+        if (run == replay.runs.end()) {
+            continue;
+        }
+        ahead += wake.pass > wake.floor ? 1 : 0;
+        std::uint64_t place = wake.record;
+        while (static_cast<abi::TraceKind>(trace.records[place].kind) != abi::TraceKind::enter) {
+            --place;
+        }
+        waits.push_back({.ticks = trace.records[run->began].x - trace.records[place].y,
+                         .wake = &wake,
+                         .run = &*run});
+    }
+    Measure measure;
+    const auto reject = [&measure](std::string text, std::vector<std::uint64_t> records) {
+        measure.findings.push_back(
+            {.check = "wake_wait", .text = std::move(text), .records = std::move(records)});
+    };
+    const std::uint64_t at_floor = waits.size() - ahead;
+    if (at_floor < bounds.at_floor || ahead < bounds.ahead || waits.empty()) {
+        reject(fmt::format("account {} woke {} times at the floor and {} times ahead of it, where "
+                           "{} and {} are "
+                           "asked for",
+                           account, at_floor, ahead, bounds.at_floor, bounds.ahead),
+               {});
+    }
+    if (waits.empty()) {
+        return measure;
+    }
+    std::sort(waits.begin(), waits.end(),
+              [](const Wait& a, const Wait& b) { return a.ticks < b.ticks; });
+    const auto hold = [&](std::size_t percentile, std::uint64_t most) {
+        const Wait& wait = waits[(waits.size() - 1) * percentile / 100];
+        const double took = microseconds(trace, wait.ticks);
+        if (took > static_cast<double>(most)) {
+            reject(fmt::format("percentile {} of the waits of account {} is {:.0f} us, over {}",
+                               percentile, account, took, most),
+                   {wait.wake->record, wait.run->picked});
+        }
+        return took;
+    };
+    hold(50, bounds.p50_us);
+    measure.value = hold(99, bounds.p99_us);
+    return measure;
+}
+
 Measure lift_delay(const Trace& trace, const Replay& replay, const Window& window,
                    std::uint16_t account, std::uint16_t peers, std::uint64_t at_least) {
     constexpr double kStride = 1 << 20;

@@ -69,6 +69,19 @@ Measure round_robin(const Trace& trace, const Replay& replay, const Window& wind
 /// picked in ascending id. A finding for one that was not, and one if there is none.
 Measure ties(const Replay& replay, std::uint16_t account, std::uint64_t size);
 
+/// What a measure of waits asks for.
+struct WaitBounds {
+    std::uint64_t at_floor = 0;  ///< wakes without a lead over the floor, at least
+    std::uint64_t ahead = 0;     ///< wakes with one, at least
+    std::uint64_t p50_us = 0;    ///< the waits' median, at most
+    std::uint64_t p99_us = 0;    ///< their 99th percentile, at most
+};
+
+/// The 99th percentile in us of the waits of the account's budgets, from the wake to the return that runs it, over its
+/// wakes in the window. A finding if it or the median is over its bound, and if there are too few wakes of a kind.
+Measure wake_wait(const Trace& trace, const Replay& replay, const Window& window,
+                  std::uint16_t account, const WaitBounds& bounds);
+
 /// Destroyed children of the account's outermost budgets whose next sibling waited for their debt and no
 /// longer: the most picks of another budget between its first wake and its first pick are less than a round
 /// from the child's work over the parent's weight, in rounds, and from the sibling's lead at its wake; the floor

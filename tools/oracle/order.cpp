@@ -224,6 +224,7 @@ void Replayer::on_wake(std::uint64_t at, const TraceRecord& r) {
                           .budget = r.id,
                           .entry = r.entry,
                           .pass = budget->debt.pass,
+                          .floor = floor_,
                           .over_runner = entry_.interrupted.has_value() && hart.run.has_value(),
                           .run = hart.run.value_or(0),
                           .resumed = false,

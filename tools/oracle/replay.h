@@ -74,6 +74,7 @@ struct Wake {
     std::uint64_t budget = 0;
     std::uint32_t entry = 0;
     U128 pass = 0;
+    U128 floor = 0;            ///< as it joined the queue
     bool over_runner = false;  ///< the entry interrupted a thread
     std::size_t run = 0;       ///< index of that thread's run
     bool resumed = false;      ///< and it went on

@@ -391,6 +391,13 @@ int command_show(const Request& request, const std::string& name) {
                        rule->threads, judged.budgets[rule->budget].name, rule->rounds,
                        rule->tolerance);
         }
+        if (const auto& rule = judged.wake_wait) {
+            for (const std::size_t budget : rule->budgets) {
+                fmt::print(
+                    "  check    {} waits {} us in the median and {} at the 99th percentile\n",
+                    judged.budgets[budget].name, rule->bounds.p50_us, rule->bounds.p99_us);
+            }
+        }
         if (const auto& rule = judged.lift_delay) {
             fmt::print("  check    {} siblings of dead children of {} wait for their debt\n",
                        rule->at_least, judged.budgets[rule->budget].name);

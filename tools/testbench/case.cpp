@@ -347,6 +347,24 @@ void read_checks(Case& judged, Reader& file) {
             .tolerance = static_cast<std::uint64_t>(reader->number("tolerance", 0, 1000, 100))};
         reader->done();
     }
+    if (auto reader = checks->table("wake_wait")) {
+        const auto number = [&reader](const char* key, std::int64_t least) {
+            return static_cast<std::uint64_t>(reader->number(key, least, 1'000'000'000));
+        };
+        WakeWaitRule rule;
+        for (const std::string& name : reader->texts("budgets", {})) {
+            rule.budgets.push_back(budget_named(judged, *reader, "budgets", name));
+        }
+        if (rule.budgets.empty()) {
+            reader->fail("checks.wake_wait.budgets must name budgets");
+        }
+        rule.bounds = {.at_floor = number("at_floor", 0),
+                       .ahead = number("ahead", 0),
+                       .p50_us = number("p50_us", 1),
+                       .p99_us = number("p99_us", 1)};
+        reader->done();
+        judged.wake_wait = std::move(rule);
+    }
     if (auto reader = checks->table("lift_delay")) {
         judged.lift_delay = LiftDelayRule{
             .budget = budget_named(judged, *reader, "budget", reader->text("budget")),
@@ -440,7 +458,7 @@ Case read_case(const toml::table& table, const std::filesystem::path& file) {
     const bool judges_trace = !judged.shares.empty() || !judged.figures.empty() ||
                               judged.wake_no_preempt || judged.irq_wake_no_preempt ||
                               judged.round_robin || judged.ties || judged.lift_delay ||
-                              judged.must_fail;
+                              judged.wake_wait || judged.must_fail;
     if (judged.suite && judges_trace) {
         reader.fail_at("suite", "the conformance suite has no trace to judge");
     }
@@ -490,7 +508,7 @@ std::vector<std::string> check_names() {
         names.emplace_back(name);
     }
     for (const char* name : {"share", "figure", "wake_no_preempt", "irq_wake_no_preempt",
-                             "round_robin", "ties", "lift_delay"}) {
+                             "round_robin", "ties", "lift_delay", "wake_wait"}) {
         names.emplace_back(name);
     }
     return names;

@@ -11,6 +11,8 @@
 #include <variant>
 #include <vector>
 
+#include "tools/oracle/measures.h"
+
 namespace ravelin::testbench {
 
 enum class Port : std::uint8_t { hosted, rv64, rv32 };
@@ -75,6 +77,11 @@ struct TiesRule {
     std::uint64_t size = 2;
 };
 
+struct WakeWaitRule {
+    std::vector<std::size_t> budgets;
+    oracle::WaitBounds bounds;
+};
+
 struct LiftDelayRule {
     std::size_t budget = 0;  ///< the parents
     std::size_t peers = 0;
@@ -112,6 +119,7 @@ struct Case {
     std::optional<WakeRule> irq_wake_no_preempt;
     std::optional<RoundRobinRule> round_robin;
     std::optional<TiesRule> ties;
+    std::optional<WakeWaitRule> wake_wait;
     std::optional<LiftDelayRule> lift_delay;
 };
 

@@ -365,14 +365,15 @@ class Judge {
 
     /// Adds a measure that a check asked for, judged.
     void measure(const oracle::Measure& found, const oracle::Trace& trace, const std::string& name,
-                 std::uint64_t at_least) {
+                 std::uint64_t target, Op op = Op::at_least) {
+        const double over = found.value - static_cast<double>(target);
         out_.figures.push_back({.name = name,
                                 .value = found.value,
                                 .unit = {},
-                                .target = static_cast<std::int64_t>(at_least),
-                                .op = Op::at_least,
+                                .target = static_cast<std::int64_t>(target),
+                                .op = op,
                                 .judged = true,
-                                .margin = found.value - static_cast<double>(at_least)});
+                                .margin = op == Op::at_least ? over : -over});
         for (const oracle::Finding& finding : found.findings) {
             fail(finding, trace);
         }
@@ -394,6 +395,14 @@ class Judge {
             measure(oracle::round_robin(trace, replay, window, case_.budgets[rule->budget].account,
                                         rule->threads, rule->rounds, rule->tolerance),
                     trace, "round_robin", rule->rounds);
+        }
+        if (const auto& rule = case_.wake_wait) {
+            for (const std::size_t budget : rule->budgets) {
+                measure(oracle::wake_wait(trace, replay, window, case_.budgets[budget].account,
+                                          rule->bounds),
+                        trace, fmt::format("wake_wait {}", case_.budgets[budget].name),
+                        rule->bounds.p99_us, Op::at_most);
+            }
         }
         if (const auto& rule = case_.lift_delay) {
             measure(oracle::lift_delay(trace, replay, window, case_.budgets[rule->budget].account,

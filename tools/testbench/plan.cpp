@@ -94,6 +94,7 @@ bool by_rules(Case& judged) {
     judged.round_robin.reset();
     judged.ties.reset();
     judged.lift_delay.reset();
+    judged.wake_wait.reset();
     return true;
 }
 
