@@ -50,6 +50,9 @@ void game_thread(Load& load, u32 index) {
     load.counts[index] = count;
 }
 
+// How far ahead of now the first deadline of a flood is.
+constexpr Micros kFloodAhead{200};
+
 }  // namespace
 
 void spin(Child& child) {
@@ -124,6 +127,23 @@ void carve_and_return(Child& child) {
         }
     }
     child.report(count);
+}
+
+void flood(Child& child) {
+    const rt::Budget own = child.handle<rt::Budget>(0);
+    child.begin();
+    u64 count = 0;
+    for (; child.in_window(); ++count) {
+        const Micros first = rt::time_now() + kFloodAhead;
+        for (u64 i = 0; i < child.parameter(0); ++i) {
+            rt::Budget empty = child.must(
+                rt::budget_create(child.env().records(), own, {.deadline = first + Micros{i}}));
+            // Its deadline takes it, and the handle with it.
+            empty.forget();
+        }
+        rt::work({child.parameter(1)});
+    }
+    child.report(0, count);
 }
 
 void tie(Child& child) {

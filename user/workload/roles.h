@@ -30,6 +30,14 @@ inline constexpr u64 kCarved = 999;
 ///   0 length of a piece   1 how often at most   2 a slice, in ticks
 void carve_and_return(Child& child);
 
+/// Pages that a budget needs for floods of 64 deadlines.
+inline constexpr u64 kFloodPages = 256;
+
+/// Floods this process's own budget, the role handle 0, with empty budgets whose deadlines are a microsecond apart, and works
+/// behind each flood. Reports nothing and then the floods.
+///   0 deadlines a flood   1 work behind a flood
+void flood(Child& child);
+
 /// Blocks in a call through its role handle 0 until the handle's stamp is destroyed, and reports when
 /// it ran again.
 void tie(Child& child);
