@@ -28,4 +28,7 @@ const std::vector<Check>& scenarios();
 // The scripted contracts: one rule each, worked out by hand.
 const std::vector<Check>& contracts();
 
+// Random hostile behaviour beside a sleeper or a spinner.
+const std::vector<Check>& attacks();
+
 }  // namespace ravelin::model

@@ -21,6 +21,7 @@ namespace {
 std::vector<Check> all_checks() {
     std::vector<Check> checks = scenarios();
     checks.insert(checks.end(), contracts().begin(), contracts().end());
+    checks.insert(checks.end(), attacks().begin(), attacks().end());
     return checks;
 }
 
@@ -81,6 +82,7 @@ int main(int argc, char** argv) {
     testing::InitGoogleTest(&argc, argv);
     register_checks("Scenario", scenarios());
     register_checks("Contract", contracts());
+    register_checks("Attack", attacks());
     const int failed = RUN_ALL_TESTS();
     const std::size_t caught = plant_mutations();
     if (failed != 0) {
