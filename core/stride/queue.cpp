@@ -434,12 +434,20 @@ void Queue::judge_caps() {
     if (fresh) note_lags();
 }
 
+U128 Queue::kept_lag(const Entity& entity) const {
+    RAVELIN_ASSERT(entity.weight != 0);
+    U128 lag = entity.lag;
+    bool narrow = lag.high == 0 && lag.low >> 32 == 0;
+    if (narrow && lag.low * entity.weight <= most_lag_) return lag;
+    U128 most{most_lag_};
+    if (lag.times(entity.weight) <= most || broken(Rule::lag_is_bounded)) return lag;
+    return most.divided(entity.weight).quotient;
+}
+
 // What the floor rose while a budget was capped is time it had no thread to run: it banks none of
 // that, and keeps the lag it had, as far as it can have waited.
 void Queue::uncap(Entity& entity) {
-    U128 lag = entity.lag;
-    U128 waited{slice_.value * harts_ * kStride / (entity.weight == 0 ? 1 : entity.weight)};
-    if (lag > waited && !broken(Rule::lag_is_bounded)) lag = waited;
+    U128 lag = kept_lag(entity);
     U128 target = broken(Rule::uncap_keeps_lag) ? floor() : floor().minus(lag);
     if (entity.pass < target && !broken(Rule::uncap_lifts)) entity.pass = target;
     entity.capped = false;

@@ -41,6 +41,7 @@ class Queue {
     /// Harts online, 1 to kMaxHarts. A change is judged at the next raise.
     void set_harts(u32 harts) {
         harts_ = harts;
+        set_slice(slice_);
         forget_caps();
     }
     u32 harts() const { return harts_; }
@@ -49,7 +50,10 @@ class Queue {
     /// set is at most that on every hart. It had no thread that waited longer beside them; more is
     /// the work of who led it and carved its weight away, and whoever woke past the floor that this
     /// raised would wait for all of it.
-    void set_slice(Ticks slice) { slice_ = slice; }
+    void set_slice(Ticks slice) {
+        slice_ = slice;
+        most_lag_ = slice_.value * kStride * harts_;
+    }
 
     bool has_dormant() const { return dormant_ != nullptr; }
     bool empty() const { return leaves_ == 0 && side_count_ == 0 && dormant_ == nullptr; }
@@ -212,6 +216,7 @@ class Queue {
     Caps caps() const;
     [[gnu::noinline]] void judge_caps();
     void note_lags();
+    U128 kept_lag(const Entity& entity) const;
     void uncap(Entity& entity);
     u64 lowest_aside() const;
     void raise_floor();
@@ -226,6 +231,7 @@ class Queue {
     i64 front_ = 0;
     i64 back_ = 0;
     Ticks slice_{kRuntimeCap};
+    u64 most_lag_ = kRuntimeCap * kStride;  ///< a slice on every hart, at weight 1
     u32 harts_ = 1;
     u32 leaves_ = 0;
     u32 side_count_ = 0;

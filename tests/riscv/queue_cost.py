@@ -17,7 +17,7 @@ HARTS = (1, 2, 4)
 # By width and event: instructions, and those more for each doubling of the budgets.
 LIMITS = {
     64: {"slice": (50, 16), "judged": (580, 0), "wake": (510, 0), "block": (900, 0)},
-    32: {"slice": (82, 25), "judged": (775, 0), "wake": (710, 0), "block": (1175, 0)},
+    32: {"slice": (82, 25), "judged": (775, 0), "wake": (720, 0), "block": (1175, 0)},
 }
 FLAT_FROM = {"slice": 2, "judged": 9, "wake": 9, "block": 9}
 
