@@ -40,7 +40,7 @@ void main(rt::Env& env) {
     rt::Budget maker = launcher.budget(launcher.users(), kWeight, 2, 1, 4);
     launcher.start<workload::spin>(victim, {launcher.piece(), 2});
     launcher.start<make_due>(maker, {}, {maker.index()});
-    launcher.run({.judged = rt::milliseconds(400)});
+    launcher.run({.judged = rt::milliseconds(500)});
     launcher.collect();
     launcher.end();
 }
